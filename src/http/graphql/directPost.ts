@@ -41,7 +41,10 @@ export interface DirectOperation {
 
 type DirectExchange = Pick<Exchange, 'request' | 'response' | 'headers' | 'prepare'>;
 
-/** Answers the request, or prepares `context` and the request for yoga. @returns whether it has answered */
+/**
+ * Answers the request, whose body has a declared length, or prepares `context` and the request for yoga.
+ * @returns whether it has answered
+ */
 export type DirectPost = (exchange: DirectExchange, context: TransportContext) => Promise<boolean>;
 
 type MediaType = 'application/json' | 'application/graphql-response+json';
@@ -94,9 +97,8 @@ export function createDirectPost(options: DirectPostOptions): DirectPost {
 
 function mediaTypeOf({ method, url, headers }: IncomingMessage, path: string): MediaType | null {
   if (method !== 'POST' || url !== path) return null;
-  if (headers.origin !== undefined || headers['transfer-encoding'] !== undefined) return null;
-  if (headers['content-encoding'] !== undefined || !CONTENT_TYPES.has(headers['content-type'] ?? ''))
-    return null;
+  if (headers.origin !== undefined || headers['content-encoding'] !== undefined) return null;
+  if (!CONTENT_TYPES.has(headers['content-type'] ?? '')) return null;
   return MEDIA_TYPES.get(headers.accept ?? '') ?? null;
 }
 

@@ -104,8 +104,6 @@ export function toClientError(thrown: unknown): GraphQLError {
  */
 export function codeOf(thrown: unknown): ErrorCode {
   const root = rootOf(thrown);
-  const known = [thrown, root].find(isMapped);
-  if (known !== undefined) return known.extensions['code'] as ErrorCode;
   return judge(root, locatedOf(thrown))?.code ?? 'INTERNAL_SERVER_ERROR';
 }
 

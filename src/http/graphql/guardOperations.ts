@@ -88,8 +88,6 @@ async function guarded(guard: OperationGuard, args: ExecutionArgs, run: Run): Pr
   try {
     return await runWhenAdmitted(guard, args, operation, run);
   } catch (error) {
-    // The client has disconnected: no answer is needed.
-    if (error instanceof Error && error.name === 'AbortError') throw error;
     // Defects are answered, too: the error table logs them, and only this operation ends.
     return { errors: [placeInput(toClientError(error), args.document)] };
   }
@@ -185,21 +183,14 @@ async function takeFirstPlaces(
   key: string,
 ): Promise<() => void> {
   const giveBackFirst = await firstQueries.take(key);
+  // Also gives back the place of a query that gets no other.
   const timer = setTimeout(giveBackFirst, FIRST_RUN_MS);
-  const end = () => {
+  const giveBack = await queries.take(key);
+  return () => {
     clearTimeout(timer);
+    giveBack();
     giveBackFirst();
   };
-  try {
-    const giveBack = await queries.take(key);
-    return () => {
-      giveBack();
-      end();
-    };
-  } catch (error) {
-    end();
-    throw error;
-  }
 }
 
 /**

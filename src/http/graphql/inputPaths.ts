@@ -12,13 +12,10 @@ import {
   type ValueNode,
 } from 'graphql';
 
-const placed = new WeakSet<GraphQLError>();
-
-/** Sets `extensions.field` of an error about a literal or a variable to the dotted path. Idempotent. */
+/** Sets `extensions.field` of an error about a literal or a variable to the dotted path. Call it once. */
 export function placeInput(error: GraphQLError, document: DocumentNode): GraphQLError {
   const { extensions } = error;
-  if (extensions['code'] !== 'BAD_USER_INPUT' || placed.has(error)) return error;
-  placed.add(error);
+  if (extensions['code'] !== 'BAD_USER_INPUT') return error;
   const variable = /^Variable "\$(\w+)"/.exec(error.message)?.[1];
   const field =
     variable === undefined ? literalPath(error, document) : variablePath(error, document, variable);

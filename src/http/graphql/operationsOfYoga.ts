@@ -18,8 +18,6 @@ export function useOperations(options: {
   const { takeDocument, checked, operations } = options;
   return {
     async onParams({ params, setParams, context, request }) {
-      // yoga refuses parameters that are not an object.
-      if (typeof params !== 'object' || params === null) return;
       const document = await takeDocument(
         { ...params, ...textsInAddress(request, params) },
         context.remoteAddress,

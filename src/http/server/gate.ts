@@ -73,7 +73,7 @@ export function useGate(gate: Gate): Plugin<object, TransportContext> {
       await gate.enter(request.headers.get('authorization'), serverContext);
     },
     onResponse({ response, serverContext }) {
-      for (const [name, value] of Object.entries(rateLimitHeaders(serverContext.usages ?? []))) {
+      for (const [name, value] of Object.entries(rateLimitHeaders(serverContext.usages))) {
         response.headers.set(name, value);
       }
     },
