@@ -5,7 +5,7 @@
  *       └─ the key's id, visible          └─ 256 random bits, stored as part of a SHA-256 alone
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { and, eq, getTableColumns, sql } from 'drizzle-orm';
+import { eq, getTableColumns, sql } from 'drizzle-orm';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../lib/clock.ts';
 import type { Db } from '../db/connection.ts';
@@ -26,7 +26,7 @@ const MAX_CACHED_MS = 5_000;
 /** Maximum keys cached in one instance. */
 const MAX_CACHED_KEYS = 1_000;
 /** Resolution of lastUsedAt, so that not every request writes. */
-const USE_NOTED_EVERY_SECONDS = 5 * 60;
+const USE_NOTED_SINCE = sql`now() - interval '5 minutes'`;
 
 export type ApiKeyRow = typeof apiKeys.$inferSelect;
 
@@ -122,7 +122,7 @@ function createCachedFind({ db, credentialSignal }: ApiKeyDependencies) {
       .select({
         ...getTableColumns(apiKeys),
         remainingMs: sql`extract(epoch FROM ${apiKeys.expiresAt} - now()) * 1000`.mapWith(Number),
-        isUseDue: isUseDue(),
+        isUseDue: sql<boolean>`coalesce(${apiKeys.lastUsedAt} < ${USE_NOTED_SINCE}, true)`,
       })
       .from(apiKeys)
       .where(eq(apiKeys.id, id));
@@ -133,14 +133,11 @@ function createCachedFind({ db, credentialSignal }: ApiKeyDependencies) {
     if (cached !== undefined) return cached;
     const fresh = read(id);
     cache.set(id, fresh);
-    const forget = () => {
-      if (cache.peek(id) === fresh) cache.delete(id);
-    };
     const row = await fresh.catch((error: unknown) => {
-      forget();
+      cache.delete(id);
       throw error;
     });
-    if (row === null) forget();
+    if (row === null) cache.delete(id);
     return row;
   };
 }
@@ -151,13 +148,8 @@ function noteUse({ db, log }: ApiKeyDependencies, row: ReadKey): void {
   row.isUseDue = false;
   db.update(apiKeys)
     .set({ lastUsedAt: sql`now()` })
-    .where(and(eq(apiKeys.id, row.id), isUseDue()))
+    .where(eq(apiKeys.id, row.id))
     .catch((err: unknown) => log.warn({ err, apiKeyId: row.id }, 'the use of an API key was not noted'));
-}
-
-function isUseDue() {
-  const noted = sql`now() - make_interval(secs => ${USE_NOTED_EVERY_SECONDS})`;
-  return sql<boolean>`coalesce(${apiKeys.lastUsedAt} < ${noted}, true)`;
 }
 
 function hashOf(key: string): Uint8Array {

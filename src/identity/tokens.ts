@@ -95,7 +95,8 @@ export function createTokenVerifier(
         algorithms,
         issuer: options.issuer,
         audience: options.audience,
-        requiredClaims: ['exp', 'sub', 'iss', 'aud'],
+        // jose requires the two claims above.
+        requiredClaims: ['exp', 'sub'],
         clockTolerance: CLOCK_TOLERANCE_SECONDS,
         currentDate: now,
       });

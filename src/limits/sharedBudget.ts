@@ -112,7 +112,6 @@ async function shareCounter(db: Db, key: string, entry: Counted, windowSeconds: 
   entry.unsharedPoints = 0;
   try {
     const stored = await addStored(db, key, spent, windowSeconds);
-    if (stored.msBeforeNext <= 0) return;
     entry.points = stored.points + entry.unsharedPoints;
     entry.endsAtMs = performance.now() + stored.msBeforeNext;
   } catch (error) {
