@@ -45,6 +45,14 @@ describe('loadConfig', () => {
     expect(new Set(configs.map((config) => config.LEDGER_SECRET_KEY)).size).toBe(1);
   });
 
+  it('says of a wrong setting what is wrong with it, and nothing that follows from it', async () => {
+    const wrong = { DATA_DIR, PUBLIC_URL: 'api example', RAMP_PROVIDER: 'bank', RAMP_FEE_BPS: '100' };
+    const message = await loadConfig(wrong).catch((error: Error) => error.message);
+    expect(message).toMatch(/ PUBLIC_URL must be an http/);
+    expect(message).toMatch(/ RAMP_PROVIDER must be one of: manual, http/);
+    expect(message).not.toMatch(/RAMP_FEE_BPS|undefined/);
+  });
+
   it('names every wrong setting at once, without repeating a secret', async () => {
     const wrong = {
       DATA_DIR,
