@@ -147,7 +147,7 @@ function createWaiters() {
         const done = () => {
           clearTimeout(timeout);
           set.delete(done);
-          if (set.size === 0 && waiters.get(key) === set) waiters.delete(key);
+          if (set.size === 0) waiters.delete(key);
           resolve();
         };
         const timeout = setTimeout(done, timeoutMs);
