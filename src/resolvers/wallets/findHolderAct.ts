@@ -83,12 +83,12 @@ interface ReadAct {
 }
 
 function actOf({ act, submission, farmerId }: ReadAct): HolderAct {
-  const { call, format, payload, holderAddress: holder, validUntil, ...described } = act;
+  const { call, format, payload, holderAddress: holder, validUntil, preparedAtLedger, ...described } = act;
   return {
     ...described,
     // The database's rules forbid changes to the encoded call.
     call: decodeCall(call) as HolderCall,
-    unsigned: { format, payload, holder, validUntil },
+    unsigned: { format, payload, holder, validUntil, preparedAtLedger },
     state: stateOf(submission),
     farmerId,
     submission,

@@ -26,7 +26,6 @@ interface ActPlan {
 /** @throws NetworkRefusal when the network would refuse the act now; NetworkUnavailable */
 export async function prepareAct(deps: Needs<'network' | 'ids'>, plan: ActPlan): Promise<PreparedAct> {
   const { call, holder, ...rest } = plan;
-  const { ledger: preparedAtLedger } = await deps.network.status();
   const { holder: holderAddress, ...unsigned } = await deps.network.prepareForHolder(call, holder);
   return {
     ...unsigned,
@@ -35,7 +34,6 @@ export async function prepareAct(deps: Needs<'network' | 'ids'>, plan: ActPlan):
     id: deps.ids.next(),
     kind: call.kind,
     call: encodeCall(call),
-    preparedAtLedger,
   };
 }
 

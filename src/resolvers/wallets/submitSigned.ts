@@ -62,10 +62,7 @@ async function openSigned(
   signed: string,
 ): Promise<PreparedTransaction> {
   try {
-    const opened = await deps.network.openSigned(act.call, act.unsigned, signed, act.submission === null);
-    // The wallet may have sent the transaction before it was submitted here, so the earlier ledger counts.
-    const { preparedAtLedger } = act;
-    return opened.preparedAtLedger < preparedAtLedger ? opened : { ...opened, preparedAtLedger };
+    return await deps.network.openSigned(act.call, act.unsigned, signed, act.submission === null);
   } catch (error) {
     if (!(error instanceof NetworkRefusal)) throw error;
     throw new DomainError('BAD_USER_INPUT', error.message, { field: 'input.signed', reason: error.reason });

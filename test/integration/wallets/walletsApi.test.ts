@@ -46,6 +46,7 @@ const sign = ({ unsigned }: Act) =>
     format: 'embedded-payload',
     holder: holder.address,
     validUntil: null,
+    preparedAtLedger: 0n,
   } satisfies UnsignedTransaction);
 
 function given(act: Act | null | undefined): Act {

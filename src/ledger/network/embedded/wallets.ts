@@ -11,7 +11,6 @@ import type { Address, PreparedTransaction, UnsignedTransaction } from '../port.
 import { checkInvocation } from './calls.ts';
 import type { Invocation } from './calls.ts';
 import { embedded } from './family.ts';
-import { readLedgerClock } from './ledgerClock.ts';
 import { freshTransaction } from './draft.ts';
 import type { SignerDeps } from './draft.ts';
 import { decodeStrkey, keypairOf } from '../../../lib/strkey.ts';
@@ -40,6 +39,7 @@ export async function prepareForHolder(
     payload: Buffer.from(encodeTransaction(transaction)).toString('utf8'),
     holder,
     validUntil,
+    preparedAtLedger: latest.ledger,
   };
 }
 
@@ -68,13 +68,12 @@ export async function openSigned(
     payload.equals(Buffer.from(unsigned.payload, 'utf8')) &&
     isDeepStrictEqual(transaction.invocation, checkInvocation(call));
   if (!isSame) throw notAsPrepared('it is another transaction');
-  const { ledger } = await readLedgerClock(deps.db, deps.clock);
   return {
     hash,
     signedBytes,
     source: transaction.source,
     sequence: null,
     validUntil: transaction.validUntil,
-    preparedAtLedger: ledger,
+    preparedAtLedger: unsigned.preparedAtLedger,
   };
 }

@@ -13,7 +13,7 @@ import {
   keccak256,
 } from 'viem';
 import type { Address, Hex, Signature } from 'viem';
-import { NetworkUnavailable, notAsPrepared } from '../port.ts';
+import { notAsPrepared } from '../port.ts';
 import type { HolderCall, PreparedTransaction, UnsignedTransaction } from '../port.ts';
 import { requireAddress } from './addresses.ts';
 import { MAX_TRANSACTION_BYTES } from './broadcast.ts';
@@ -55,7 +55,7 @@ export async function prepareForHolder(
   holder: string,
 ): Promise<UnsignedTransaction> {
   const from = requireAddress(holder, 'OTHER');
-  const { simulation, transactionCount, gas, market } = await estimateCall(deps, call, from);
+  const { simulation, latest, transactionCount, gas, market } = await estimateCall(deps, call, from);
   const { to, data } = simulation.encoded;
   const payload: EvmCallPayload = {
     chainId: quantityOf(BigInt(deps.chainId)),
@@ -69,7 +69,13 @@ export async function prepareForHolder(
     maxFeePerGas: quantityOf(2n * market.baseFee + market.priorityFee),
     maxPriorityFeePerGas: quantityOf(market.priorityFee),
   };
-  return { format: evm.walletFormat.name, payload: JSON.stringify(payload), holder: from, validUntil: null };
+  return {
+    format: evm.walletFormat.name,
+    payload: JSON.stringify(payload),
+    holder: from,
+    validUntil: null,
+    preparedAtLedger: latest.number,
+  };
 }
 
 /** @throws NetworkRefusal NOT_AS_PREPARED, which names the difference; NetworkUnavailable */
@@ -86,22 +92,21 @@ export async function openSigned(
   const nonce = await readAct(bytes, wanted, source, deps.chainId);
   requireNotEarlier(nonce, unsigned);
   const hash = keccak256(bytes);
-  const [blockAnswer, countAnswer, knownAnswer] = await deps.rpc.askTogether([
-    ask.block('latest'),
-    ask.transactionCount(source, 'latest'),
-    ask.transaction(hash),
-  ]);
-  const latest = valueOf(blockAnswer);
-  if (latest === null) throw new NetworkUnavailable('The node has no latest block');
-  // A wallet may also send the transaction that it signs: then the network knows it already.
-  if (isFirst && valueOf(knownAnswer) === null) requireUsable(nonce, valueOf(countAnswer));
+  if (isFirst) {
+    const [countAnswer, knownAnswer] = await deps.rpc.askTogether([
+      ask.transactionCount(source, 'latest'),
+      ask.transaction(hash),
+    ]);
+    // A wallet may also send the transaction that it signs: then the network knows it already.
+    if (valueOf(knownAnswer) === null) requireUsable(nonce, valueOf(countAnswer));
+  }
   return {
     hash,
     signedBytes: hexToBytes(bytes),
     source,
     sequence: nonce,
     validUntil: null,
-    preparedAtLedger: latest.number,
+    preparedAtLedger: unsigned.preparedAtLedger,
   };
 }
 

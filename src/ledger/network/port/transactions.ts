@@ -117,4 +117,6 @@ export interface UnsignedTransaction {
   holder: Address;
   /** After this moment of the network's clock the transaction can't land; null if it does not expire. */
   validUntil: UnixSeconds | null;
+  /** The latest ledger when it was prepared: a wallet can't have sent it earlier. */
+  preparedAtLedger: bigint;
 }

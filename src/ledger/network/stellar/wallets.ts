@@ -51,7 +51,13 @@ export async function prepareForHolder(
     },
     { source: holder, sequence: account.sequence + 1n },
   );
-  return { format: stellar.walletFormat.name, payload: transaction.toXDR(), holder, validUntil };
+  return {
+    format: stellar.walletFormat.name,
+    payload: transaction.toXDR(),
+    holder,
+    validUntil,
+    preparedAtLedger: state.latestLedger,
+  };
 }
 
 /** @throws NetworkRefusal NOT_AS_PREPARED */
@@ -74,22 +80,11 @@ export async function openSigned(
   requireSameTransaction(given, back);
   requireOneSignature(back, unsigned.holder);
 
-  const state = await deps.node.ledgerState();
   return preparedFrom(back, {
     slot: { source: unsigned.holder, sequence: BigInt(back.sequence) },
     validUntil: unsigned.validUntil,
-    preparedAtLedger: firstLedgerOf(unsigned.validUntil, state),
+    preparedAtLedger: unsigned.preparedAtLedger,
   });
-}
-
-/**
- * A ledger before the transaction was prepared, because the wallet may have sent it since. Ledgers close at
- * least a second apart.
- */
-function firstLedgerOf(validUntil: bigint, state: { latestLedger: bigint; closedAt: bigint }): bigint {
-  const secondsSince = state.closedAt - (validUntil - HOLDER_VALIDITY_SECONDS);
-  const ledger = state.latestLedger - (secondsSince > 0n ? secondsSince : 0n);
-  return ledger > 1n ? ledger : 1n;
 }
 
 function requireCall(
