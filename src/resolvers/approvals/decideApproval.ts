@@ -98,7 +98,6 @@ export async function refuseApproval(
   const request = await requireRequest(deps, id);
   if (!maySee(request)) throw notVisible('request for approval', REQUEST_FIELD);
   const state = request.requestedBy === caller.subject ? 'WITHDRAWN' : 'REFUSED';
-  if (request.state === state && request.decidedBy === caller.subject) return request;
   try {
     await deps.db.transaction((tx) => decide(tx, caller, id, state));
   } catch (error) {
