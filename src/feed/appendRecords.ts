@@ -60,7 +60,7 @@ export async function appendRecords(
     const from = before.get(token.tokenAddress) ?? 0;
     const fresh = records.filter((record) => record.index >= from);
     // Records that begin after the next index would leave a gap.
-    if (fresh.length === 0 || fresh[0]?.index !== from) continue;
+    if (fresh[0]?.index !== from) continue;
     const last = lasts.get(token.tokenAddress);
     if (last && !records.some((record) => isSame(record, last))) continue;
     stored.set(token.tokenAddress, from + fresh.length);

@@ -134,13 +134,12 @@ async function readOn(
     starts.map((from) => limit(() => network.retirementRecords(tokenAddress, from, MAX_RECORDS_PER_READ))),
   );
   const records: RetirementRecord[] = [];
-  for (const [i, page] of pages.entries()) {
-    const from = starts[i] ?? end;
+  for (const page of pages) {
     if (page.status === 'rejected' || page.value.rewritten !== undefined) break;
-    const expected = page.value.records.slice(0, end - from);
-    if (expected.some(({ index }, at) => index !== from + at)) break;
-    records.push(...expected);
-    if (expected.length < Math.min(MAX_RECORDS_PER_READ, end - from)) break;
+    // After a page that ends early, the next one does not continue it.
+    const next = stored + first.records.length + records.length;
+    if (page.value.records.some(({ index }, at) => index !== next + at)) break;
+    records.push(...page.value.records);
   }
   return records;
 }

@@ -55,8 +55,7 @@ export async function readUnstored(
     await Promise.allSettled(tokens.map((token) => read(token, Math.max(0, (stored.get(token) ?? 0) - 1))));
   };
   await withTimeout(READ_TIMEOUT_MS, readAll()).catch(() => {});
-  // Copied, because later answers must not count any more.
-  return new Map(unstored);
+  return unstored;
 }
 
 /** Locks the feed's head until the transaction ends: call it late. */

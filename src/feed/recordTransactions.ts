@@ -63,7 +63,7 @@ export async function completeHinted(deps: Deps, tokenAddress: string): Promise<
     )
     .orderBy(desc(retirementRecords.index))
     .limit(MAX_RECORDS_PER_POLL);
-  await complete(deps, tokenAddress, records);
+  if (records.length > 0) await complete(deps, tokenAddress, records);
 }
 
 /** Deletes hints that are never looked up: of deliveries that came late, or twice, or about no retirement. */
@@ -128,7 +128,6 @@ async function askAbout(
   tokenAddress: string,
   wanted: readonly WantedTransaction[],
 ): Promise<ReadonlyMap<number, string>> {
-  if (wanted.length === 0) return new Map();
   const found = await network.retirementTransactions(tokenAddress, wanted);
   const hinted = wanted.filter(({ hints }) => hints.length > 0).map(({ index }) => index);
   if (hinted.length > 0) await db.delete(indexerEvents).where(isAbout(tokenAddress, hinted));
@@ -140,7 +139,6 @@ async function withHints(
   tokenAddress: string,
   records: readonly Unknown[],
 ): Promise<WantedTransaction[]> {
-  if (records.length === 0) return [];
   const indexes = records.map(({ index }) => index);
   const rows = await db
     .select({ index: indexerEvents.recordIndex, txHash: indexerEvents.txHash })

@@ -62,7 +62,7 @@ interface RecordDate {
 /** Reads pages from the newest back to one without another date: a rollback undoes the newest records. */
 async function readOtherDates(deps: Dependencies, token: Counted): Promise<readonly RecordDate[]> {
   const all: RecordDate[] = [];
-  for (let end = token.stored; end > 0; end = Math.max(0, end - MAX_RECORDS_PER_READ)) {
+  for (let end = token.stored; end > 0; end -= MAX_RECORDS_PER_READ) {
     const dates = await readDatesOfPage(deps, token, Math.max(0, end - MAX_RECORDS_PER_READ), end);
     if (dates.length === 0) break;
     all.push(...dates);
