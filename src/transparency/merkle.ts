@@ -76,7 +76,7 @@ export function rootOfProof(
     if (node % 2 === 1 || node === last) {
       hash = nodeHash(sibling, hash);
       // A node without a right neighbour is its parent too.
-      while (node % 2 === 0 && node !== 0) [node, last] = [node / 2, Math.floor(last / 2)];
+      while (node % 2 === 0) [node, last] = [node / 2, Math.floor(last / 2)];
     } else {
       hash = nodeHash(hash, sibling);
     }
