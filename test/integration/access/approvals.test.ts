@@ -97,6 +97,27 @@ const errorsOf = async (answer: Promise<{ errors: { extensions: { code: string }
   (await answer).errors.map(({ extensions }) => extensions.code);
 
 describe('a large mint', () => {
+  it('needs no approval under another key once its project exists', async () => {
+    const { input, approval } = await largeProject();
+    expect(await errorsOf(grant(approval, second))).toEqual([]);
+    const again = { ...input, idempotencyKey: randomUUID() };
+    const answer = payloadOf(await mutate<Decided & { project: unknown }>(market, PROJECT, again, dev));
+    expect(answer).toMatchObject({ project: { state: 'OPEN' }, approval: null });
+  });
+
+  it('is listed first while it is the newest', async () => {
+    const [older, newer] = [await largeProject(), await largeProject()];
+    const list = '{ approvalRequests(first: 2) { edges { node { id } } } }';
+    const seen = await market.send<{ approvalRequests: { edges: { node: { id: string } }[] } }>(
+      list,
+      {},
+      first,
+    );
+    const ids = payloadOf(seen).edges.map(({ node }) => node.id);
+    expect(ids).toEqual([newer.approval.id, older.approval.id]);
+    for (const { approval } of [older, newer]) await refuse(approval, dev);
+  });
+
   it('waits for another person, who sees its whole input, and is done as the requester asked', async () => {
     const { input, approval } = await largeProject();
     expect(approval).toMatchObject({ operation: 'CREATE_PROJECT', requestedBy: 'dev', target: null });
@@ -535,10 +556,12 @@ describe('a payout', () => {
   it('names the request that stands in the way of another status', async () => {
     const { providerSessionId } = await depositedCashOut(market.app);
     const { approval } = payloadOf(await report(providerSessionId, 'SETTLED', first));
-    const { errors } = await report(providerSessionId, 'REFUNDED', second);
-    expect(errors?.map(({ extensions }) => extensions)).toMatchObject([
-      { code: 'CONFLICT', approvalRequestId: approval.id },
-    ]);
+    for (const status of ['REFUNDED', 'SETTLED']) {
+      const { errors } = await report(providerSessionId, status, second);
+      expect(errors?.map(({ extensions }) => extensions)).toMatchObject([
+        { code: 'CONFLICT', approvalRequestId: approval.id },
+      ]);
+    }
     await refuse(approval, first);
   });
 
@@ -582,6 +605,7 @@ describe('a payout', () => {
   it('is not refunded by an approval that does not know what the provider said since', async () => {
     const session = await depositedCashOut(market.app);
     expect(await readVersion(session)).toBeNull();
+    expect(await errorsOf(askToRefund({ id: randomUUID() }, 'a version'))).toEqual(['NOT_FOUND']);
     await providerSays(market.app, session.providerSessionId, 'refunded');
     await reaches(market.app, session.id, 'NEEDS_REVIEW');
     expect(await errorsOf(askToRefund(session, 'another'))).toEqual(['CONFLICT']);
@@ -654,7 +678,10 @@ it('ends a halt of signing by two people, and another halt not by the approval o
   expect(errors.map(({ extensions }) => extensions)).toMatchObject([
     { code: 'CONFLICT', field: 'input.signingHaltVersion' },
   ]);
-  const { approval, signingHaltedBecause } = payloadOf(await resume(await readVersion()));
+  const version = await readVersion();
+  const repeated = await Promise.all(Array.from({ length: 5 }, async () => payloadOf(await resume(version))));
+  expect(new Set(repeated.map((one) => one.approval.id)).size).toBe(1);
+  const { approval, signingHaltedBecause } = payloadOf(await resume(version));
   expect(signingHaltedBecause).toBe('a test');
   await halt('something else');
   expect(await errorsOf(grant(approval, second))).toEqual(['CONFLICT']);

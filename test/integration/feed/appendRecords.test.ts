@@ -1,9 +1,12 @@
 /**
- * Two instances append the same records at once: under the lock, the second reads the first one's.
+ * Two instances write the same records at once: under the lock, the second reads the first one's.
  */
+import { eq } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Tx } from '../../../src/db/connection.ts';
+import { retirementRecords } from '../../../src/db/tables/index.ts';
 import { appendRecords } from '../../../src/feed/appendRecords.ts';
+import { completeHashes } from '../../../src/feed/recordTransactions.ts';
 import type { RetirementRecord } from '../../../src/ledger/network/port.ts';
 import { openProject } from '../../../devnet/platform.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
@@ -41,4 +44,22 @@ it('appends each record once', async () => {
     await expect.poll(() => hasLockWait(database.handle), { timeout: 5_000 }).toBe(true);
   });
   expect(await second).toMatchObject({ appended: 1, before: new Map([[tokenAddress, 2]]) });
+});
+
+it('completes a record that is being appended, and leaves a known hash as it is', async () => {
+  const { db } = database.handle;
+  const { id: projectId, tokenAddress } = await openProject(platform, 10n);
+  const complete = (txHash: string) => completeHashes(db, [{ tokenAddress, recordIndex: 0, txHash }]);
+  let completed: Promise<void> | undefined;
+  await db.transaction(async (tx) => {
+    const fresh = { token: { projectId, tokenAddress }, records: [record(0)], verified: new Map() };
+    await appendRecords(tx, [fresh], new Date());
+    completed = complete('first');
+    await expect.poll(() => hasLockWait(database.handle), { timeout: 5_000 }).toBe(true);
+  });
+  await completed;
+  await complete('second');
+  const { txHash } = retirementRecords;
+  const isIt = eq(retirementRecords.tokenAddress, tokenAddress);
+  expect(await db.select({ txHash }).from(retirementRecords).where(isIt)).toEqual([{ txHash: 'first' }]);
 });
