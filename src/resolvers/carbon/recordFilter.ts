@@ -1,7 +1,7 @@
 /**
  * Selects the retirement records of a public list or of its totals.
  */
-import { and, isNotNull, type SQL } from 'drizzle-orm';
+import type { SQL } from 'drizzle-orm';
 import { isAmong, matching, type FilterOf } from '../../db/conditions.ts';
 import { projects } from '../../db/tables/index.ts';
 import { isAmongAddresses } from '../core/addresses.ts';
@@ -25,6 +25,5 @@ export interface RecordFilter extends ProjectSelection {
 
 /** The condition on `projects`, or undefined when the selection excludes none. */
 export function matchingProjects(deps: Needs<'network'>, selection: ProjectSelection): SQL | undefined {
-  const isSelected = matching(PROJECT_MEMBERS, selection, deps);
-  return isSelected && and(isNotNull(projects.tokenAddress), isSelected);
+  return matching(PROJECT_MEMBERS, selection, deps);
 }

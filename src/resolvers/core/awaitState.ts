@@ -31,11 +31,10 @@ export async function awaitState<T>(
   const timer = setTimeout(() => (isTimeUp = true), deps.mutationWaitMs);
   try {
     let pollMs = FIRST_POLL_MS;
-    const waitForPoll = () =>
-      deps.stateSignal.waitFor(id, Math.min(pollMs, Math.max(deps.mutationWaitMs, 0)));
+    const waitForPoll = () => deps.stateSignal.waitFor(id, Math.min(pollMs, deps.mutationWaitMs));
     if (isNew && !deps.stateSignal.hasEndedWaits()) await waitForPoll();
     for (;;) {
-      const isLastPoll = isTimeUp || deps.mutationWaitMs <= 0 || deps.stateSignal.hasEndedWaits();
+      const isLastPoll = isTimeUp || deps.mutationWaitMs === 0 || deps.stateSignal.hasEndedWaits();
       const notified = waitForPoll();
       const row = await read();
       if (isLastPoll || isDone(row)) return row;
