@@ -58,7 +58,8 @@ describe('what a node says to a broadcast', () => {
     testbed.devnet.controls.faults.tryAgainLater = 1;
     expect(await testbed.network.broadcast(prepared.signedBytes)).toEqual({
       status: 'refused',
-      reason: 'The node takes no further transactions at the moment',
+      reason:
+        'The node asks to try again later: its queue is full, or it dropped or applied the transaction lately',
     });
     expect(await testbed.network.outcome(prepared)).toEqual({ status: 'pending' });
     expect(await testbed.network.broadcast(prepared.signedBytes)).toEqual({ status: 'accepted' });

@@ -20,7 +20,8 @@ import { platformOn } from '../../support/platform.ts';
 const VALIDITY_SECONDS = 10;
 /** Only a hang takes this long. */
 const PATIENCE_MS = 100_000;
-const NOT_TAKEN = 'The node does not take it: The node takes no further transactions at the moment';
+const NOT_TAKEN =
+  'The node does not take it: The node asks to try again later: its queue is full, or it dropped or applied the transaction lately';
 
 let world: StellarWorld;
 let database: TestDatabase;

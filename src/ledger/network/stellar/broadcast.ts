@@ -50,7 +50,11 @@ async function answerTo(
     case 'DUPLICATE':
       return { status: 'accepted' };
     case 'TRY_AGAIN_LATER':
-      return { status: 'refused', reason: 'The node takes no further transactions at the moment' };
+      return {
+        status: 'refused',
+        reason:
+          'The node asks to try again later: its queue is full, or it dropped or applied the transaction lately',
+      };
     case 'ERROR':
       return answerToError(deps, transaction, errorCode ?? 'an error without a code');
     default:
