@@ -136,8 +136,8 @@ async function readUnclaimed(
 }
 
 /**
- * Reads custody's records without storing them: they are stored when they are settled, with their transactions. Returns
- * null for a long history, which is stored first.
+ * Reads custody's records without storing them: they are stored when they are settled, with their
+ * transactions. Returns null for a long history, which is stored first.
  */
 async function readFresh(
   { network }: FeedDependencies,

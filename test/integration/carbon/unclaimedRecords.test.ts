@@ -3,6 +3,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createUnclaimedSearch } from '../../../src/resolvers/carbon/findUnclaimedRecord.ts';
 import { retire } from '../../../src/resolvers/carbon/retire.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
@@ -46,6 +47,26 @@ it('is found again when the database falls back behind a process that goes on', 
     settled_at = NULL WHERE id = '${id}'; UPDATE retirement_records SET is_claimed = false`);
   await close();
   expect(await findOnNetwork?.(again)).toMatchObject({ result: { retirementIndex: 0 } });
+});
+
+it('is not that of an equal burn which lands and settles during the search', async () => {
+  const { dependencies } = platform;
+  const tokenAddress = await holding(platform, 10n);
+  const input = retirement(tokenAddress, 4n);
+  const { network } = dependencies;
+  const find = createUnclaimedSearch({
+    ...dependencies.feed,
+    network: {
+      ...network,
+      retirementRecords: async (token, from, limit) => {
+        await retire(dependencies, 'acme', input);
+        return network.retirementRecords(token, from, limit);
+      },
+    },
+  });
+  const { buyerName: beneficiary, note } = input;
+  const burn = { kind: 'retire', tokenAddress, amount: toBaseUnits(4n), beneficiary, note } as const;
+  expect(await find(burn, randomUUID())).toBeNull();
 });
 
 it('looks at no record that a retirement is known to claim, however many there are', async () => {

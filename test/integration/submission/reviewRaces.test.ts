@@ -150,6 +150,20 @@ describe('two retirements that are exactly alike, and one record', () => {
     expect(await balance()).toBe(996n);
   });
 
+  it('is offered to each that was signed, while none of their outcomes can be proved', async () => {
+    const [one, other] = [await underReview('UNDETERMINABLE'), await underReview('UNDETERMINABLE')];
+    const burned = await burnOutside(4n);
+    const forgotten = { ...burned, preparedAtLedger: 10n ** 9n };
+    await sign(one.submissionId, { ...forgotten, hash: 'lost' });
+    await sign(other.submissionId, { ...forgotten, hash: 'lost as well' });
+    await adoptOutcome(deps(), other.submissionId);
+    await giveUpSubmission(deps(), one.submissionId);
+    expect([await stateOf(other.submissionId), await stateOf(one.submissionId)]).toEqual([
+      'SUCCEEDED',
+      'REFUSED',
+    ]);
+  });
+
   it('is a CONFLICT for the one whose transaction made it, once the other has taken it', async () => {
     const [signed, other] = [await underReview('UNDETERMINABLE'), await underReview('FOUND_ON_NETWORK')];
     const burned = await burnOutside(4n);
