@@ -630,6 +630,36 @@ describe('budgets', () => {
     expect(await usage()).toBe(90);
   });
 
+  it('are told to other instances later when the database could not be reached', async () => {
+    const { handle } = await createTestDatabase();
+    const policy = { name: 'caller', points: 100, windowSeconds: 60 };
+    const [one, other] = [createSharedBudget(policy, handle.db), createSharedBudget(policy, handle.db)];
+    one.spend('acme', 30);
+    await handle.db.execute(sql`ALTER TABLE rate_limits RENAME TO out_of_reach`);
+    await expect(one.share()).rejects.toThrow();
+    await handle.db.execute(sql`ALTER TABLE out_of_reach RENAME TO rate_limits`);
+    await one.share();
+    other.spend('acme', 10);
+    await other.share();
+    expect(other.peek('acme')).toMatchObject({ remainingPoints: 60 });
+  });
+
+  it('are deleted from the table once their windows have ended', async () => {
+    const { handle } = await createTestDatabase();
+    const endsAt = (seconds: number) => sql`now() + make_interval(secs => ${seconds})`;
+    await handle.db.insert(rateLimits).values([
+      { key: 'caller:ended', points: 1, endsAt: endsAt(-1) },
+      { key: 'caller:current', points: 1, endsAt: endsAt(3_600) },
+    ]);
+    vi.useFakeTimers({ toFake: ['performance', 'setInterval'] });
+    const limits = createRateLimits(testLimits(), handle.db, silentLog);
+    await vi.advanceTimersByTimeAsync(6 * 60_000);
+    vi.useRealTimers();
+    const read = () => handle.db.select({ key: rateLimits.key }).from(rateLimits);
+    await expect.poll(read, { timeout: 15_000 }).toEqual([{ key: 'caller:current' }]);
+    await limits.stop();
+  });
+
   it('begin anew after windows in which the database could not be reached, however busy the caller was', async () => {
     const { handle } = await createTestDatabase();
     const renameTable = (from: string, to: string) =>
