@@ -26,17 +26,7 @@ import { offRamps, retirements, settlements, tokens } from './tables.ts';
 import type { TokenState } from './world.ts';
 import { findTokens } from './worldStore.ts';
 
-type ContractReads = Pick<
-  LedgerNetwork,
-  | 'carbonTotals'
-  | 'retirementRecords'
-  | 'retirementCountsOf'
-  | 'expiryOf'
-  | 'settlementContract'
-  | 'offRampDeposit'
->;
-
-export function createReads(db: Db, clock: Clock, settlementAddress: Address): ContractReads {
+export function createReads(db: Db, clock: Clock, settlementAddress: Address) {
   return {
     async carbonTotals(address) {
       return totalsOf(requireCarbonToken(await readToken(db, address), address));
@@ -80,7 +70,7 @@ export function createReads(db: Db, clock: Clock, settlementAddress: Address): C
       const { depositor, tokenAddress, amount, status } = row;
       return { depositor, tokenAddress, amount, status };
     },
-  };
+  } satisfies Partial<LedgerNetwork>;
 }
 
 /** @param admin its admin; null for any */

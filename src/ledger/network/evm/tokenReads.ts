@@ -24,22 +24,10 @@ import {
 } from './tokenViews.ts';
 import type { Read, View } from './tokenViews.ts';
 
-type TokenReads = Pick<
-  LedgerNetwork,
-  | 'carbonTotals'
-  | 'retirementRecords'
-  | 'retirementCountsOf'
-  | 'totalSupply'
-  | 'totalSuppliesOf'
-  | 'balanceOf'
-  | 'balancesOf'
-  | 'expiryOf'
->;
-
 /** Reading a record with the longest texts takes some 150,000 gas. */
 const RECORDS_PER_MULTICALL = 50;
 
-export function createTokenReads(finality: Finality, readAll: ReadAll): TokenReads {
+export function createTokenReads(finality: Finality, readAll: ReadAll) {
   const readMany = createReadMany(finality);
   const readViews = <T extends object>(texts: readonly string[], view: View<T>) =>
     readMany(texts, (pin, tokens) => readTokens(readAll, pin, tokens, view));
@@ -96,7 +84,7 @@ export function createTokenReads(finality: Finality, readAll: ReadAll): TokenRea
     totalSuppliesOf: (addresses) => readAmounts(addresses, SUPPLY),
     balanceOf: async (address, holder) => readAmount(address, balanceData(holder)),
     balancesOf: async (addresses, holder) => readAmounts(addresses, balanceData(holder)),
-  };
+  } satisfies Partial<LedgerNetwork>;
 }
 
 type ReadMany = <T extends object>(

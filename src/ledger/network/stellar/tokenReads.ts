@@ -33,18 +33,7 @@ const RECEIPT_STATUSES: Record<string, ReceiptStatus> = {
   Expired: 'EXPIRED',
 };
 
-type TokenReads = Pick<
-  LedgerNetwork,
-  | 'carbonTotals'
-  | 'retirementCountsOf'
-  | 'totalSupply'
-  | 'totalSuppliesOf'
-  | 'balanceOf'
-  | 'balancesOf'
-  | 'expiryOf'
->;
-
-export function createTokenReads(reads: ContractReads): TokenReads {
+export function createTokenReads(reads: ContractReads) {
   /** @throws NetworkRefusal WRONG_TEMPLATE or CONTRACT_NOT_FOUND */
   async function get(token: Address, functionName: string, args: xdr.ScVal[] = []): Promise<Got> {
     if (!isContract(token)) throw noTokenAt(token);
@@ -103,7 +92,7 @@ export function createTokenReads(reads: ContractReads): TokenReads {
         return { totalRetirements: asU32(value, 'total_retirements') };
       }),
     expiryOf: (tokens) => eachToken(tokens, expiry),
-  };
+  } satisfies Partial<LedgerNetwork>;
 }
 
 function amountsOf(
