@@ -23,6 +23,8 @@ import { startStellarTestbed } from '../../../devnet/stellar/stellarTestbed.ts';
 import type { StellarTestbed } from '../../../devnet/stellar/stellarTestbed.ts';
 
 const VALIDITY_SECONDS = 60;
+/** So long after it was signed, a transaction counts as stuck. */
+const STUCK_AFTER_SECONDS = 10;
 
 let testbed: StellarTestbed;
 let tokenAddress: Address;
@@ -64,6 +66,22 @@ describe('what a node says to a broadcast', () => {
     expect(await testbed.network.outcome(prepared)).toEqual({ status: 'pending' });
     expect(await testbed.network.broadcast(prepared.signedBytes)).toEqual({ status: 'accepted' });
     testbed.devnet.controls.closeLedger();
+    expect(await testbed.network.outcome(prepared)).toMatchObject({ status: 'succeeded' });
+    expect(await retirements()).toBe(1);
+  });
+
+  it('puts what a node dropped into an envelope that the node takes, though others pay no more', async () => {
+    const { controls } = testbed.devnet;
+    const prepared = await retireOne();
+    expect(await testbed.network.broadcast(prepared.signedBytes)).toEqual({ status: 'accepted' });
+    controls.setInclusionPrice(900);
+    for (const _ of [1, 2, 3, 4]) controls.closeLedger();
+    expect(controls.waiting()).toEqual([]);
+    controls.passTime(STUCK_AFTER_SECONDS);
+    controls.closeLedger();
+    controls.setInclusionPrice(100);
+    expect(await testbed.network.broadcast(prepared.signedBytes)).toEqual({ status: 'accepted' });
+    controls.closeLedger();
     expect(await testbed.network.outcome(prepared)).toMatchObject({ status: 'succeeded' });
     expect(await retirements()).toBe(1);
   });

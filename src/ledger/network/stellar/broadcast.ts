@@ -106,7 +106,8 @@ const MENDED_ERRORS: readonly (string | null)[] = ['txInsufficientFee', 'txInsuf
 
 /**
  * The same transaction in an envelope that bids more, or null: it is not custody's, can't land, is not stuck, or
- * bids as much as others, or the cap is reached. All bids are the first one times a power of ten, so that any of
+ * bids as much as others, or the cap is reached. A node that dropped the transaction refuses its hash for ten
+ * ledgers, which is most of its validity, but not an envelope around it, whatever others bid. All bids are the first one times a power of ten, so that any of
  * them replaces a lower one without a record of it. The cap alone may be between two of them: then the node
  * refuses it while the lower one waits, which may land.
  */
@@ -126,7 +127,7 @@ async function inDearerEnvelope(
   if (higher > cap) return null;
   // The maximum is used, because at the start of a spike the usual recent fee does not show it yet.
   const highestStroops = (await node.inclusionFees().catch(nullIfUnavailable))?.highestStroops ?? 0n;
-  if (highestStroops <= bid) return null;
+  if (highestStroops <= bid && status !== 'TRY_AGAIN_LATER') return null;
   while (higher < highestStroops && higher < cap) higher *= REPLACEMENT_FACTOR;
   return paidByCustody(deps, inner, smallest(higher, cap));
 }
