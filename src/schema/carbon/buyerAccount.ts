@@ -1,11 +1,15 @@
 /**
- * buyerAccount: a buyer's balances. The statement and the purchases have their own files.
+ * buyerAccount: a buyer's balances. The buyer's statement and purchases are in their own files.
  */
 import * as z from 'zod';
-import { listBalances, type BuyerBalance } from '../../resolvers/carbon/readBuyerAccount.ts';
+import {
+  listBalances,
+  type BuyerBalance,
+  type StatementCursor,
+} from '../../resolvers/carbon/readBuyerAccount.ts';
 import { forBuyerOrOperator, OWN_BUYER_ID } from '../core/access.ts';
 import { maySeeBuyer, subjectOf } from '../core/caller.ts';
-import { listNames, pageOf, valueCursors } from '../core/paging.ts';
+import { cursorValues, listCursors, listNames, pageOf, valueCursors } from '../core/paging.ts';
 import { ownedBy } from '../core/ownedBy.ts';
 import { builder } from '../core/builder.ts';
 import { ADDRESS } from '../core/scalars.ts';
@@ -66,3 +70,11 @@ builder.queryField('buyerAccount', (t) =>
     resolve: (_root, { buyerId: id }, { caller }) => ({ buyerId: id ?? subjectOf(caller) }),
   }),
 );
+
+/** The cursors of a list of one buyer's transfers. */
+export const transferCursors = (list: string) =>
+  listCursors<StatementCursor>(list, {
+    postedAt: cursorValues.moment,
+    accountId: cursorValues.bigint,
+    version: cursorValues.bigint,
+  });

@@ -1,9 +1,8 @@
 /**
- * purchase: sells unsold credits to a buyer.
+ * purchase: sells unsold credits to a buyer. Purchase, and a buyer's purchases.
  */
 import type { DryRun } from '../../resolvers/carbon/dryRun.ts';
-import { findPurchase, purchase, dryRunPurchase } from '../../resolvers/carbon/purchase.ts';
-import type { Purchase } from '../../resolvers/carbon/purchase.ts';
+import { findPurchase, purchase, dryRunPurchase, type Purchase } from '../../resolvers/carbon/purchase.ts';
 import { priceOf, totalOf } from '../../resolvers/carbon/projectPrices.ts';
 import { forBuyerOrOperator, OWN_BUYER_ID } from '../core/access.ts';
 import { maySeeBuyer, subjectOf } from '../core/caller.ts';
@@ -17,6 +16,10 @@ import { ofProject } from './project.ts';
 import { subject } from '../core/text.ts';
 import { moment } from '../core/time.ts';
 import { PROJECT_TOKEN } from '../core/tokenAddress.ts';
+import { listPurchases } from '../../resolvers/carbon/readBuyerAccount.ts';
+import { FILTER_RULE, filterOf, PROJECT_TOKENS, within } from '../core/filters.ts';
+import { listNames, pageOf } from '../core/paging.ts';
+import { BuyerAccountRef, transferCursors } from './buyerAccount.ts';
 
 export const PurchaseRef = builder.objectRef<Purchase>('Purchase');
 
@@ -110,4 +113,30 @@ builder.mutationField('purchase', (t) =>
       return { purchase: await purchase(dependencies, subjectOf(caller), request, entry), dryRun: null };
     },
   }),
+);
+
+const PurchaseFilterInput = builder.inputType('PurchaseFilter', {
+  description: `A purchase ${FILTER_RULE}`,
+  fields: (t) => ({
+    tokenAddresses: t.field({ ...PROJECT_TOKENS, type: ['Address'] }),
+    ...within(t, 'purchases booked'),
+  }),
+});
+
+const cursors = transferCursors('purchases');
+
+builder.objectField(BuyerAccountRef, 'purchases', (t) =>
+  t.connection(
+    {
+      type: PurchaseRef,
+      description:
+        "A paginated list of the buyer's purchases, newest first. `statement` lists purchases together with all " +
+        'other changes of the balances. Not a feed: a purchase may be added with a time slightly before that of the ' +
+        'newest purchase.',
+      args: filterOf(PurchaseFilterInput, 'Filters the purchases. All are listed when omitted.'),
+      resolve: ({ buyerId }, args, { dependencies }) =>
+        pageOf(args, cursors, listPurchases(dependencies, buyerId, args.filter ?? {})),
+    },
+    ...listNames('Purchase'),
+  ),
 );

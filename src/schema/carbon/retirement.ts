@@ -1,5 +1,6 @@
 /**
- * Retirement: a buyer's request to put credits out of circulation, with its states and times.
+ * Retirement: a buyer's request to put credits out of circulation, with its states and times. retirements
+ * lists a buyer's own, or all of them for operators.
  */
 import type { Caller } from '../../identity/roles.ts';
 import {
@@ -8,7 +9,7 @@ import {
   type Retirement,
 } from '../../resolvers/carbon/findRetirement.ts';
 import { forRoles } from '../core/access.ts';
-import { maySeeBuyer } from '../core/caller.ts';
+import { maySeeBuyer, isOperator, subjectOf } from '../core/caller.ts';
 import { hashOf, transactionsOf } from '../operations/networkTransaction.ts';
 import { subscribeTo, UPDATES_UNTIL_FINAL } from '../core/updates.ts';
 import { idOf } from '../core/inputs.ts';
@@ -17,6 +18,10 @@ import { visible } from '../core/visible.ts';
 import { builder } from '../core/builder.ts';
 import { ofProject } from './project.ts';
 import { moment, momentOrNull } from '../core/time.ts';
+import { listRetirements } from '../../resolvers/carbon/listRetirements.ts';
+import { anyOf, FILTER_RULE, filterOf, PROJECT_TOKENS, within } from '../core/filters.ts';
+import { subject } from '../core/text.ts';
+import { keysetCursors, listNames, pageOf } from '../core/paging.ts';
 
 export const RetirementStateEnum = builder.enumType('RetirementState', {
   description: 'The state of a retirement.',
@@ -117,4 +122,59 @@ subscribeTo(
       "another buyer's).",
   ),
   { kind: FOLLOWED_RETIREMENTS, maySee, noun: 'retirement' },
+);
+
+/** The first buyer who is not the caller. */
+function otherThan(
+  caller: Caller | null,
+  buyerIds: readonly string[] | null | undefined,
+): string | undefined {
+  return buyerIds?.find((id) => id !== caller?.subject);
+}
+
+const RetirementFilterInput = builder.inputType('RetirementFilter', {
+  description: `A retirement ${FILTER_RULE}`,
+  fields: (t) => ({
+    buyerIds: t.stringList(
+      anyOf(
+        'retirements of one of these buyers',
+        subject,
+        "Defaults to the caller for a buyer's token, which may name only itself, and to all buyers for an operator.",
+      ),
+    ),
+    tokenAddresses: t.field({ ...PROJECT_TOKENS, type: ['Address'] }),
+    states: t.field({ type: [RetirementStateEnum], description: 'Only retirements in one of these states.' }),
+    ...within(t, 'retirements requested'),
+    minTonnes: t.field({
+      type: 'Tonnes',
+      description: 'Only retirements of at least this many tonnes CO2e.',
+    }),
+    maxTonnes: t.field({ type: 'Tonnes', description: 'Only retirements of at most this many tonnes CO2e.' }),
+  }),
+});
+
+const cursors = keysetCursors('retirements');
+
+builder.queryField('retirements', (t) =>
+  t.connection(
+    {
+      description:
+        'A paginated list of retirements, newest first.\n\nNeeds a token with role operator (or admin), which sees ' +
+        'all; or with role buyer, which sees those of its subject.',
+      authScopes: (_root, { filter }, { caller }) => ({
+        $any: { role: ['operator'], buyer: otherThan(caller, filter?.buyerIds) ?? caller?.subject ?? '' },
+      }),
+      type: RetirementRef,
+      nullable: true,
+      args: filterOf(RetirementFilterInput, 'Filters the retirements.'),
+      resolve: (_root, args, { caller, dependencies }) => {
+        // A list without any buyer is not the caller's, so it stays empty.
+        const own =
+          isOperator(caller) || args.filter?.buyerIds != null ? {} : { buyerIds: [subjectOf(caller)] };
+        const filter = { ...args.filter, ...own };
+        return pageOf(args, cursors, listRetirements(dependencies, filter));
+      },
+    },
+    ...listNames('Retirement'),
+  ),
 );

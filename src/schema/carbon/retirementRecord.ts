@@ -1,5 +1,6 @@
 /**
- * RetirementRecord: the token's own record of one retirement, by custody or by another holder.
+ * RetirementRecord: the token's own record of one retirement, by custody or by another holder; and the list of
+ * all tokens' records.
  */
 import * as z from 'zod';
 import type { FeedRecord } from '../../feed/followFeed.ts';
@@ -16,6 +17,10 @@ import { builder } from '../core/builder.ts';
 import { keyword, serialNumber } from '../core/text.ts';
 import { ofProject } from './project.ts';
 import { moment } from '../core/time.ts';
+import { listRetirementRecords, type RecordCursor } from '../../resolvers/carbon/listRetirementRecords.ts';
+import { filterOf } from '../core/filters.ts';
+import { listCursors, cursorValues, pageOf } from '../core/paging.ts';
+import { RetirementRecordFilterInput } from './recordFilter.ts';
 
 export const RetirementRecordRef = builder.objectRef<FeedRecord>('RetirementRecord');
 
@@ -146,4 +151,25 @@ builder.queryField('retirementRecordsByTransaction', (t) =>
     },
     resolve: (_root, { txHash }, { dependencies }) => findRecordsByTransaction(dependencies, txHash),
   }),
+);
+
+const number = cursorValues.bigint.transform(BigInt);
+const cursors = listCursors<RecordCursor>('retirementRecords', { timestamp: number, position: number });
+
+builder.queryField('retirementRecords', (t) =>
+  t.connection(
+    {
+      ...forPublic(
+        'A paginated list of the retirement records of all tokens, newest first, as far as the platform has read ' +
+          'them: seconds after they are final. Use `registry` for the current records and totals of one token, and ' +
+          '`retirementFeed` to miss no record.',
+      ),
+      type: RetirementRecordRef,
+      args: filterOf(RetirementRecordFilterInput, 'Filters the records. All are listed when omitted.'),
+      resolve: (_root, args, { dependencies }) =>
+        pageOf(args, cursors, listRetirementRecords(dependencies, args.filter ?? {})),
+    },
+    RetirementRecordConnection,
+    RetirementRecordEdge,
+  ),
 );

@@ -1,25 +1,23 @@
 /**
- * A buyer's statement: every change of its balances.
+ * A buyer's statement: every change of its balances, with its cause.
  */
-import {
-  listStatement,
-  type StatementCursor,
-  type StatementEntry,
-} from '../../resolvers/carbon/readBuyerAccount.ts';
+import { listStatement, type StatementEntry } from '../../resolvers/carbon/readBuyerAccount.ts';
 import { builder } from '../core/builder.ts';
 import { FILTER_RULE, filterOf, PROJECT_TOKENS, within } from '../core/filters.ts';
-import { listCursors, cursorValues, listNames, pageOf } from '../core/paging.ts';
-import { BuyerAccountRef } from './buyerAccount.ts';
+import { listNames, pageOf } from '../core/paging.ts';
+import { BuyerAccountRef, transferCursors } from './buyerAccount.ts';
 import { ofProject } from './project.ts';
 import { moment } from '../core/time.ts';
+import { findPurchases } from '../../resolvers/carbon/purchase.ts';
+import { findCreditTransfers } from '../../resolvers/carbon/transferCredits.ts';
+import { findRetirementsByIds } from '../../resolvers/carbon/findRetirement.ts';
+import { priceOf, totalOf } from '../../resolvers/carbon/projectPrices.ts';
+import { createRequiredBatch } from '../core/batch.ts';
+import { MoneyRef } from '../core/money.ts';
+import { CreditTransferRef } from './creditTransfer.ts';
+import { PurchaseRef } from './purchase.ts';
+import { RetirementRef } from './retirement.ts';
 
-/** The cursors of a list of one buyer's transfers. */
-export const transferCursors = (list: string) =>
-  listCursors<StatementCursor>(list, {
-    postedAt: cursorValues.moment,
-    accountId: cursorValues.bigint,
-    version: cursorValues.bigint,
-  });
 const cursors = transferCursors('statement');
 
 const StatementEntryKind = builder.enumType('StatementEntryKind', {
@@ -40,7 +38,20 @@ const StatementEntryKind = builder.enumType('StatementEntryKind', {
   } as const,
 });
 
-export const StatementEntryRef = builder.objectRef<StatementEntry>('StatementEntry').implement({
+const purchaseOf = createRequiredBatch('purchase', findPurchases);
+const retirementOf = createRequiredBatch('retirement', findRetirementsByIds);
+const creditTransferOf = createRequiredBatch('credit transfer', findCreditTransfers);
+
+const StatementCause = builder.unionType('StatementCause', {
+  description: "The cause of a change of a buyer's balance.",
+  types: [PurchaseRef, RetirementRef, CreditTransferRef],
+  resolveType: (cause) => {
+    if ('fromBuyerId' in cause) return CreditTransferRef;
+    return 'beneficiary' in cause ? RetirementRef : PurchaseRef;
+  },
+});
+
+const StatementEntryRef = builder.objectRef<StatementEntry>('StatementEntry').implement({
   description: "One change of a buyer's balance in the platform's double-entry books. Entries never change.",
   fields: (t) => ({
     project: t.field(ofProject('The project whose credits moved.')),
@@ -69,6 +80,36 @@ export const StatementEntryRef = builder.objectRef<StatementEntry>('StatementEnt
       description: "The balance of this project's credits after the change, in whole tonnes CO2e.",
     }),
     postedAt: t.expose('postedAt', moment('The time the change was booked')),
+    cause: t.field({
+      type: StatementCause,
+      description: 'The cause of the entry. Both entries of a refused retirement have the same cause.',
+      resolve: ({ kind, causeId }, _args, context) => {
+        if (kind === 'purchase') return purchaseOf(context, causeId);
+        return (kind === 'credit_transfer' ? creditTransferOf : retirementOf)(context, causeId);
+      },
+    }),
+    counterpartyId: t.string({
+      nullable: true,
+      description: 'The other buyer of a transfer. Null for other kinds.',
+      resolve: async ({ kind, causeId, amountTonnes }, _args, context) => {
+        if (kind !== 'credit_transfer') return null;
+        const transfer = await creditTransferOf(context, causeId);
+        return amountTonnes < 0n ? transfer.toBuyerId : transfer.fromBuyerId;
+      },
+    }),
+    pricePerTonne: t.field({
+      type: MoneyRef,
+      nullable: true,
+      description:
+        'The price of a tonne at the time of a purchase. Null when no price was set, and for other kinds.',
+      resolve: (entry) => priceOf(entry),
+    }),
+    total: t.field({
+      type: MoneyRef,
+      nullable: true,
+      description: 'The total price of a purchase. Null when no price was set, and for other kinds.',
+      resolve: (entry) => totalOf(priceOf(entry), entry.amountTonnes),
+    }),
   }),
 });
 

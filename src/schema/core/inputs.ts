@@ -67,3 +67,11 @@ export const DECISION_REASON = {
   validate: { schema: reason },
   description: 'The reason for the decision, stored with it: 1 to 512 bytes of UTF-8.',
 } as const;
+
+/** The `reviewVersion` of an operator's decision. */
+export const SEEN_REVIEW_VERSION = {
+  required: true,
+  description:
+    'The `reviewVersion` on which the decision is based. CONFLICT when it has changed since: read the object again, ' +
+    'then decide.',
+} as const;

@@ -14,8 +14,7 @@ import { requireCaller, subjectOf } from '../core/caller.ts';
 import { OffRampSessionReviewDecisionEnum } from '../warehouse/offRampEnums.ts';
 import { OffRampSessionRef } from '../warehouse/offRampSession.ts';
 import { builder } from '../core/builder.ts';
-import { DECISION_REASON, inputOf } from '../core/inputs.ts';
-import { SEEN_REVIEW_VERSION } from './reviewVersion.ts';
+import { DECISION_REASON, inputOf, SEEN_REVIEW_VERSION } from '../core/inputs.ts';
 
 const ResolveOffRampSessionReviewInput = builder.inputType('ResolveOffRampSessionReviewInput', {
   description:

@@ -10,10 +10,9 @@ import { APPROVAL } from '../approvals/approvalRequest.ts';
 import { forRoles } from '../core/access.ts';
 import { requireCaller, subjectOf } from '../core/caller.ts';
 import { builder } from '../core/builder.ts';
-import { DECISION_REASON, inputOf } from '../core/inputs.ts';
+import { DECISION_REASON, inputOf, SEEN_REVIEW_VERSION } from '../core/inputs.ts';
 import { SubmissionRef } from './submission.ts';
 import { SubmissionReviewDecisionEnum } from './submissionDecision.ts';
-import { SEEN_REVIEW_VERSION } from './reviewVersion.ts';
 
 const ResolveSubmissionReviewInput = builder.inputType('ResolveSubmissionReviewInput', {
   description:

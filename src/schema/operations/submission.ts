@@ -1,10 +1,11 @@
 /**
- * Submission: an intent on its way to the network, for operators.
+ * Submission: an intent on its way to the network, with the object that it is for. For operators.
  */
 import type { FoundOnNetwork } from '../../ledger/submission/effects.ts';
 import { findOnNetwork, intentOf, type Submission } from '../../ledger/submission/settle.ts';
-import { readTransactions } from '../../resolvers/carbon/findRetirement.ts';
+import { readTransactions, findRetirement } from '../../resolvers/carbon/findRetirement.ts';
 import { findSubmission, listSubmissions } from '../../resolvers/operations/listSubmissions.ts';
+import { versionOfReview } from '../../resolvers/operations/reviewVersion.ts';
 import { STUCK_RULE } from '../../resolvers/operations/overdueWork.ts';
 import { forRoles } from '../core/access.ts';
 import { isOperator } from '../core/caller.ts';
@@ -17,6 +18,14 @@ import { idOf } from '../core/inputs.ts';
 import { kindOf, NetworkCallKindEnum } from './networkCallKind.ts';
 import { decisionsOf, SubmissionDecisionRef } from './submissionDecision.ts';
 import { moment, momentOrNull } from '../core/time.ts';
+import { findHolderAct } from '../../resolvers/wallets/findHolderAct.ts';
+import { findOffRampSession } from '../../resolvers/warehouse/offRamp/findOffRampSession.ts';
+import { projectOf, ProjectRef } from '../carbon/project.ts';
+import { RetirementRef } from '../carbon/retirement.ts';
+import type { Context } from '../core/context.ts';
+import { HolderActRef } from '../wallets/holderAct.ts';
+import { OffRampSessionRef } from '../warehouse/offRampSession.ts';
+import { receiptOf, ReceiptRef } from '../warehouse/receipt.ts';
 
 const SubmissionStateEnum = builder.enumType('SubmissionState', {
   description: 'The state of a submission.',
@@ -96,6 +105,17 @@ const SubmissionSignerEnum = builder.enumType('SubmissionSigner', {
   },
 });
 
+const SubmissionTarget = builder.unionType('SubmissionTarget', {
+  description: 'The object that a contract call is for.',
+  types: [ProjectRef, RetirementRef, ReceiptRef, OffRampSessionRef, HolderActRef],
+  resolveType: (target) => {
+    if ('unsigned' in target) return HolderActRef;
+    if ('providerName' in target) return OffRampSessionRef;
+    if ('warehouseId' in target) return ReceiptRef;
+    return 'beneficiary' in target ? RetirementRef : ProjectRef;
+  },
+});
+
 export const SubmissionRef = builder.objectRef<Submission>('Submission');
 
 builder.node(SubmissionRef, {
@@ -104,6 +124,12 @@ builder.node(SubmissionRef, {
   loadOne: visible(findSubmission, isOperator),
   fields: (t) => ({
     kind: t.field({ type: NetworkCallKindEnum, description: 'The kind of contract call.', resolve: kindOf }),
+    target: t.field({
+      type: SubmissionTarget,
+      nullable: true,
+      description: 'The object that the call is for. Null for the deployment of the settlement contract.',
+      resolve: (submission, _args, context) => targetOf(context, submission),
+    }),
     signer: t.expose('signer', {
       type: SubmissionSignerEnum,
       description: 'The owner of the key that signs the call.',
@@ -124,6 +150,13 @@ builder.node(SubmissionRef, {
       type: SubmissionReviewCause,
       nullable: true,
       description: 'The reason why an operator has to decide. Null unless the state is NEEDS_REVIEW.',
+    }),
+    reviewVersion: t.string({
+      nullable: true,
+      description:
+        'The version of what is to be decided, for `resolveSubmissionReview`. It changes with each review, and with its ' +
+        'cause and reason. Null unless the state is NEEDS_REVIEW.',
+      resolve: versionOfReview,
     }),
     foundOnNetwork: t.field({
       type: FoundOnNetworkRef,
@@ -197,3 +230,21 @@ builder.queryFields((t) => ({
     ...listNames('Submission'),
   ),
 }));
+
+function targetOf(context: Context, { targetType, targetId }: Submission) {
+  const { dependencies } = context;
+  switch (targetType) {
+    case 'PROJECT':
+      return projectOf(context, targetId);
+    case 'RETIREMENT':
+      return findRetirement(dependencies, targetId);
+    case 'RECEIPT':
+      return receiptOf(context, targetId);
+    case 'OFF_RAMP_SESSION':
+      return findOffRampSession(dependencies, targetId);
+    case 'HOLDER_ACT':
+      return findHolderAct(dependencies, targetId);
+    case 'SETTLEMENT_DEPLOYMENT':
+      return null;
+  }
+}

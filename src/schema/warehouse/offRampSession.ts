@@ -11,6 +11,7 @@ import {
   readReviews,
 } from '../../resolvers/warehouse/offRamp/findOffRampSession.ts';
 import type { OffRampSession, OffRampReview } from '../../resolvers/warehouse/offRamp/findOffRampSession.ts';
+import { versionOfSessionReview } from '../../resolvers/operations/reviewVersion.ts';
 import type { RampStatus } from '../../ramp/port.ts';
 import { readProviderName } from '../../ramp/providerName.ts';
 import { forRoles } from '../core/access.ts';
@@ -216,6 +217,15 @@ builder.objectFields(OffRampSessionRef, (t) => ({
       'The reviews of the session, at most the latest 100, oldest first. Always empty for callers who are not operators.',
     resolve: ({ id }, _args, { caller, dependencies }) =>
       isOperator(caller) ? readReviews(dependencies, id) : [],
+  }),
+  reviewVersion: t.string({
+    nullable: true,
+    description:
+      'The version of what is to be decided, for `resolveOffRampSessionReview`. It changes with each review, state and ' +
+      'status of the provider, also when an earlier one comes back. Null unless the session is under review or waits ' +
+      'for a ramp provider other than the configured one, and for callers who are not operators.',
+    resolve: (session, _args, { caller, dependencies }) =>
+      isOperator(caller) ? versionOfSessionReview(dependencies, session) : null,
   }),
   createdAt: t.expose('createdAt', moment('The time the session was requested')),
   endedAt: t.expose('endedAt', momentOrNull('The time the session became SETTLED, REFUNDED or CLOSED')),
