@@ -1,7 +1,7 @@
 /**
- * Finds retirement records in the feed: one by its token and index, or all of one transaction.
+ * Finds retirement records in the feed: by their tokens and indexes, or all of one transaction.
  */
-import { and, asc, eq } from 'drizzle-orm';
+import { and, asc, eq, or } from 'drizzle-orm';
 import { retirementRecords } from '../../db/tables/index.ts';
 import type { FeedRecord } from '../../feed/followFeed.ts';
 import type { Needs } from '../core/dependencies.ts';
@@ -13,11 +13,30 @@ export async function findRecord(
 ): Promise<FeedRecord | null> {
   const address = deps.network.normalizeAddress(tokenAddress);
   if (address === null) return null;
-  const [record] = await deps.db
+  const place = placeOf({ tokenAddress: address, index });
+  return (await findRecordsAt(deps, [place])).get(place) ?? null;
+}
+
+/** A record's place among all tokens' records; the address is in the network's one spelling. */
+export function placeOf({ tokenAddress, index }: Pick<FeedRecord, 'tokenAddress' | 'index'>): string {
+  return `${index} ${tokenAddress}`;
+}
+
+/** The records at these places; a place without a record is not in the map. */
+export async function findRecordsAt(
+  { db }: Needs<'db'>,
+  places: readonly string[],
+): Promise<ReadonlyMap<string, FeedRecord>> {
+  const { tokenAddress, index } = retirementRecords;
+  const isAt = places.map((place) => {
+    const [number, address = ''] = place.split(' ');
+    return and(eq(tokenAddress, address), eq(index, Number(number)));
+  });
+  const found = await db
     .select()
     .from(retirementRecords)
-    .where(and(eq(retirementRecords.tokenAddress, address), eq(retirementRecords.index, index)));
-  return record ?? null;
+    .where(or(...isAt));
+  return new Map(found.map((record) => [placeOf(record), record]));
 }
 
 /**

@@ -5,7 +5,9 @@ import { and, asc, eq, or, type SQL } from 'drizzle-orm';
 import type { Db } from '../../db/connection.ts';
 import { findersOf } from '../../db/findByIds.ts';
 import { attempts, retirements, submissions } from '../../db/tables/index.ts';
+import { isOneOf } from '../../db/manyRows.ts';
 import { createBatcher, type Batcher } from '../../lib/batches.ts';
+import { groupBy } from '../../lib/groupBy.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { FollowedKind } from '../core/changeFollower.ts';
 
@@ -78,10 +80,14 @@ export async function findRetirementsOfRecords(
 }
 
 /**
- * Every transaction that was ever signed for a target, oldest first. The limit on attempts bounds the list.
+ * Every transaction that was ever signed for each target, oldest first. The limit on attempts bounds each list.
  */
-export function readTransactions(deps: Needs<'db'>, targetId: string): Promise<SubmissionTransaction[]> {
-  return readTransactionsOf(deps, eq(submissions.targetId, targetId));
+export async function readTransactions(
+  deps: Needs<'db'>,
+  targetIds: readonly string[],
+): Promise<ReadonlyMap<string, SubmissionTransaction[]>> {
+  const found = await readTransactionsOf(deps, isOneOf(submissions.targetId, targetIds));
+  return groupBy(found, ({ targetId }) => targetId);
 }
 
 /** One signed transaction of a submission. */
@@ -94,6 +100,7 @@ export type SubmissionTransaction = Awaited<ReturnType<typeof readTransactionsOf
 export async function readTransactionsOf({ db }: Needs<'db'>, isMeant: SQL) {
   return db
     .select({
+      targetId: submissions.targetId,
       txHash: attempts.hash,
       kind: submissions.kind,
       state: attempts.state,

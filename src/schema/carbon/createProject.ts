@@ -88,8 +88,7 @@ const CreateProjectPayload = builder.objectRef<Answer>('CreateProjectPayload').i
       description:
         'The hash of the transaction that deploys the token. Null while no transaction is signed. `project { ' +
         "transactions }` also has the mint's transactions, with their states.",
-      resolve: ({ project }, _args, { dependencies }) =>
-        project && hashOf(dependencies, project.id, 'deployCarbonCredit'),
+      resolve: ({ project }, _args, context) => project && hashOf(context, project.id, 'deployCarbonCredit'),
     }),
     project: t.expose('project', {
       type: ProjectRef,

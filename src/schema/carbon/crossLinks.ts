@@ -1,9 +1,10 @@
 /**
  * The links between a project, its registry, and a retirement's public record.
  */
-import { findRecord } from '../../resolvers/carbon/findRecord.ts';
+import { findRecordsAt, placeOf } from '../../resolvers/carbon/findRecord.ts';
 import { addressKey } from '../../lib/addressKey.ts';
 import { readRegistry } from '../../resolvers/carbon/readRegistry.ts';
+import { createBatch } from '../core/batch.ts';
 import { builder } from '../core/builder.ts';
 import { balancesOfProject, projectOf, ProjectRef } from './project.ts';
 import { RegistryRef } from './registry.ts';
@@ -28,6 +29,8 @@ builder.objectFields(ProjectRef, (t) => ({
   }),
 }));
 
+const recordAt = createBatch(findRecordsAt);
+
 builder.objectField(RetirementRef, 'record', (t) =>
   t.field({
     type: RetirementRecordRef,
@@ -38,7 +41,8 @@ builder.objectField(RetirementRef, 'record', (t) =>
     resolve: async ({ projectId, recordIndex }, _args, context) => {
       if (recordIndex === null) return null;
       const { tokenAddress } = await projectOf(context, projectId);
-      return tokenAddress === null ? null : findRecord(context.dependencies, tokenAddress, recordIndex);
+      if (tokenAddress === null) return null;
+      return recordAt(context, placeOf({ tokenAddress, index: recordIndex }));
     },
   }),
 );

@@ -63,8 +63,8 @@ const RetirePayload = builder.objectRef<Answer>('RetirePayload').implement({
       description:
         "The hash of the burn's transaction, the same as `retirement { txHash }`. Null while no transaction is " +
         'signed, and for a dry run.',
-      resolve: ({ retirement }, _args, { dependencies }) =>
-        retirement && (retirement.txHash ?? hashOf(dependencies, retirement.id, 'retire')),
+      resolve: ({ retirement }, _args, context) =>
+        retirement && (retirement.txHash ?? hashOf(context, retirement.id, 'retire')),
     }),
     retirement: t.expose('retirement', {
       type: RetirementRef,

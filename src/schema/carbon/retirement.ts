@@ -72,7 +72,7 @@ builder.node(RetirementRef, {
       description:
         'The hash of the burn that landed, or else of the latest signed burn. Set before `record` is. ' +
         '`transactions` has every attempt with its state. Null while no burn is signed.',
-      resolve: ({ id, txHash }, _args, { dependencies }) => txHash ?? hashOf(dependencies, id, 'retire'),
+      resolve: ({ id, txHash }, _args, context) => txHash ?? hashOf(context, id, 'retire'),
     }),
     recordIndex: t.exposeInt('recordIndex', {
       nullable: true,

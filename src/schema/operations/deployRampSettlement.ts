@@ -2,7 +2,7 @@
  * deployRampSettlement: deploys the contract that holds receipt tokens during off-ramp sessions, once per
  * platform.
  */
-import { readTransactions } from '../../resolvers/carbon/findRetirement.ts';
+import { readSigned } from './networkTransaction.ts';
 import { deployRampSettlement } from '../../resolvers/operations/deployRampSettlement.ts';
 import type { SettlementDeployment } from '../../resolvers/operations/deployRampSettlement.ts';
 import { forRoles } from '../core/access.ts';
@@ -56,8 +56,8 @@ const SettlementDeploymentRef = builder.objectRef<SettlementDeployment>('Settlem
       description:
         'The hash of the transaction that deployed the contract. Null until the transaction has landed, and when an ' +
         'operator adopted a contract that another database deployed.',
-      resolve: async ({ id }, _args, { dependencies }) =>
-        (await readTransactions(dependencies, id)).find(({ state }) => state === 'LANDED')?.txHash ?? null,
+      resolve: async ({ id }, _args, context) =>
+        (await readSigned(context, id)).find(({ state }) => state === 'LANDED')?.txHash ?? null,
     }),
     createdAt: t.expose('createdAt', moment('The time the deployment was requested')),
   }),

@@ -3,7 +3,7 @@
  */
 import type { NetworkCallKind } from '../../ledger/network/port.ts';
 import { readTransactions, type SubmissionTransaction } from '../../resolvers/carbon/findRetirement.ts';
-import type { Needs } from '../../resolvers/core/dependencies.ts';
+import { createBatch } from '../core/batch.ts';
 import { builder } from '../core/builder.ts';
 import type { Context } from '../core/context.ts';
 import { kindOf, NetworkCallKindEnum } from './networkCallKind.ts';
@@ -50,19 +50,25 @@ export const NetworkTransactionRef = builder
     }),
   });
 
+const transactionsOfTarget = createBatch(readTransactions);
+
+/** All signed transactions of a submission's target, oldest first. */
+export async function readSigned(context: Context, targetId: string): Promise<SubmissionTransaction[]> {
+  return (await transactionsOfTarget(context, targetId)) ?? [];
+}
+
 /** The field `transactions` of an object that submissions are for. */
 export function transactionsOf(description: string) {
-  const resolve = ({ id }: { id: string }, _args: object, { dependencies }: Context) =>
-    readTransactions(dependencies, id);
+  const resolve = ({ id }: { id: string }, _args: object, context: Context) => readSigned(context, id);
   return { type: [NetworkTransactionRef] as [typeof NetworkTransactionRef], description, resolve };
 }
 
 /** The hash of the transaction of this kind that landed for a target, or else of the latest one signed. */
 export async function hashOf(
-  deps: Needs<'db'>,
+  context: Context,
   targetId: string,
   kind: NetworkCallKind,
 ): Promise<string | null> {
-  const ofKind = (await readTransactions(deps, targetId)).filter((transaction) => transaction.kind === kind);
+  const ofKind = (await readSigned(context, targetId)).filter((transaction) => transaction.kind === kind);
   return (ofKind.find(({ state }) => state === 'LANDED') ?? ofKind.at(-1))?.txHash ?? null;
 }

@@ -3,14 +3,14 @@
  */
 import type { FoundOnNetwork } from '../../ledger/submission/effects.ts';
 import { findOnNetwork, intentOf, type Submission } from '../../ledger/submission/settle.ts';
-import { readTransactions, findRetirement } from '../../resolvers/carbon/findRetirement.ts';
+import { findRetirement } from '../../resolvers/carbon/findRetirement.ts';
 import { findSubmission, listSubmissions } from '../../resolvers/operations/listSubmissions.ts';
 import { versionOfReview } from '../../resolvers/operations/reviewVersion.ts';
 import { STUCK_RULE } from '../../resolvers/operations/overdueWork.ts';
 import { forRoles } from '../core/access.ts';
 import { isOperator } from '../core/caller.ts';
 import { FILTER_RULE, filterOf, within } from '../core/filters.ts';
-import { NetworkTransactionRef } from './networkTransaction.ts';
+import { NetworkTransactionRef, readSigned } from './networkTransaction.ts';
 import { keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { visible } from '../core/visible.ts';
 import { builder } from '../core/builder.ts';
@@ -189,7 +189,7 @@ builder.node(SubmissionRef, {
     transactions: t.field({
       type: [NetworkTransactionRef],
       description: "All signed transactions of the submission's target, oldest first.",
-      resolve: ({ targetId }, _args, { dependencies }) => readTransactions(dependencies, targetId),
+      resolve: ({ targetId }, _args, context) => readSigned(context, targetId),
     }),
   }),
 });

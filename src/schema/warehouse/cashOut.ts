@@ -43,8 +43,8 @@ const CashOutPayload = builder.objectRef<Answer>('CashOutPayload').implement({
       nullable: true,
       description:
         "The hash of the deposit's transaction. Null while no transaction is signed, and for a dry run.",
-      resolve: ({ session }, _args, { dependencies }) =>
-        session && (session.depositTxHash ?? hashOf(dependencies, session.id, 'depositOffRamp')),
+      resolve: ({ session }, _args, context) =>
+        session && (session.depositTxHash ?? hashOf(context, session.id, 'depositOffRamp')),
     }),
     offRampSession: t.expose('session', {
       type: OffRampSessionRef,

@@ -120,8 +120,8 @@ const CreateDepositPayload = builder.objectRef<Answer>('CreateDepositPayload').i
       description:
         'The hash of the transaction that deploys the token. Null while no transaction is signed, and for a dry ' +
         "run. `receipt { transactions }` also has the mint's transactions, with their states.",
-      resolve: ({ receipt }, _args, { dependencies }) =>
-        receipt && hashOf(dependencies, receipt.id, 'deployCommodityReceipt'),
+      resolve: ({ receipt }, _args, context) =>
+        receipt && hashOf(context, receipt.id, 'deployCommodityReceipt'),
     }),
     receipt: t.expose('receipt', {
       type: ReceiptRef,

@@ -83,6 +83,6 @@ it('is listed after the transaction that it replaces, whatever the clock of its 
   const id = await db.transaction((tx) => enqueueSigned(tx, deps, target, first));
   const behind = { ...deps, clock: { now: () => new Date(Date.now() - 3_600_000) } };
   await db.transaction((tx) => addReplacement(tx, behind, id, second));
-  const listed = await readTransactions({ db }, targetId);
-  expect(listed.map(({ txHash }) => txHash)).toEqual([first.hash, second.hash]);
+  const listed = await readTransactions({ db }, [targetId]);
+  expect(listed.get(targetId)?.map(({ txHash }) => txHash)).toEqual([first.hash, second.hash]);
 });

@@ -115,8 +115,8 @@ describe('the provider’s status decides', () => {
     const settled = await reaches(platform, session.id, 'SETTLED');
     expect(settled).toMatchObject({ resolution: 'SETTLE', providerStatus: 'settled' });
     expect(await statusOnNetwork(session.providerSessionId)).toBe('SETTLED');
-    const history = await readTransactions(platform.dependencies, session.id);
-    expect(history.map(({ kind, state, txHash }) => [kind, state, txHash])).toEqual([
+    const history = await readTransactions(platform.dependencies, [session.id]);
+    expect(history.get(session.id)?.map(({ kind, state, txHash }) => [kind, state, txHash])).toEqual([
       ['depositOffRamp', 'LANDED', settled.depositTxHash],
       ['confirmOffRampSettlement', 'LANDED', settled.resolutionTxHash],
     ]);
