@@ -44,7 +44,7 @@ export const balancesOfProject = createRequiredBatch(
 
 const priceOfProject = createBatch(({ db }: Needs<'db'>, ids: readonly string[]) => readPrices(db, ids));
 
-export const ProjectStateEnum = builder.enumType('ProjectState', {
+const ProjectStateEnum = builder.enumType('ProjectState', {
   description: "The state of a project's issuance.",
   values: {
     DEPLOYING: { description: 'The token is being deployed.' },

@@ -23,7 +23,7 @@ import { anyOf, FILTER_RULE, filterOf, PROJECT_TOKENS, within } from '../core/fi
 import { subject } from '../core/text.ts';
 import { keysetCursors, listNames, pageOf } from '../core/paging.ts';
 
-export const RetirementStateEnum = builder.enumType('RetirementState', {
+const RetirementStateEnum = builder.enumType('RetirementState', {
   description: 'The state of a retirement.',
   values: {
     PENDING: { description: 'The credits are held, and the burn is in progress in the background.' },

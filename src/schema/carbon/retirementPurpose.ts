@@ -2,15 +2,42 @@
  * The beneficiary and purpose of retired credits, and their serial numbers: on the platform's retirements,
  * and publicly on the token's records that belong to one.
  */
-import type { ObjectFieldBuilder } from '@pothos/core';
-import { findRetirementsOfRecords, type Retirement } from '../../resolvers/carbon/findRetirement.ts';
-import type { RetirementPurpose } from '../../resolvers/carbon/retirementPurpose.ts';
+import type { Needs } from '../../resolvers/core/dependencies.ts';
+import { type Retirement, findRetirementsOfRecords } from '../../resolvers/carbon/findRetirement.ts';
+import { readSerialNumbers, type SerialNumbers } from '../../resolvers/carbon/serialNumbers.ts';
 import { createBatch } from '../core/batch.ts';
 import { builder, type ContractTypes } from '../core/builder.ts';
 import type { Context } from '../core/context.ts';
+import type { ObjectFieldBuilder } from '@pothos/core';
+import type { RetirementPurpose } from '../../resolvers/carbon/retirementPurpose.ts';
 import { RetirementRef } from './retirement.ts';
 import { RetirementRecordRef } from './retirementRecord.ts';
-import { SerialRangeRef, serialNumbersOf } from './serialRange.ts';
+
+const SerialRangeRef = builder.objectRef<SerialNumbers>('SerialRange').implement({
+  description:
+    'The serial numbers of retired tonnes, such as `VCS-1-2024-000041`: the asset id and a number for each ' +
+    "tonne, counted from 1 in the order in which the platform's books retired the tonnes.",
+  fields: (t) => ({
+    first: t.exposeString('first', { description: 'The serial number of the first tonne.' }),
+    last: t.exposeString('last', {
+      description: 'The serial number of the last tonne, which is included in the range.',
+    }),
+  }),
+});
+
+const serialsByRetirement = createBatch(async (deps: Needs<'db'>, asked: readonly Retirement[]) => {
+  const byId = await readSerialNumbers(deps, asked);
+  return new Map(asked.map((retirement) => [retirement, byId.get(retirement.id) ?? null]));
+});
+
+/** Null until the retirement is RETIRED. */
+async function serialNumbersOf(
+  retirement: Retirement,
+  _args: object,
+  context: Context,
+): Promise<SerialNumbers | null> {
+  return (await serialsByRetirement(context, retirement)) ?? null;
+}
 
 export const RetirementReasonEnum = builder.enumType('RetirementReason', {
   description: 'The reason for retiring credits, as registries record it.',

@@ -1,7 +1,12 @@
 /**
  * indexerRegistration: the address to which the indexer delivers retirements, as this platform knows it.
+ * watchRetirements registers it.
  */
-import { findRegistration, type Registration } from '../../resolvers/operations/watchRetirements.ts';
+import {
+  findRegistration,
+  type Registration,
+  watchRetirements,
+} from '../../resolvers/operations/watchRetirements.ts';
 import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
 import { moment } from '../core/time.ts';
@@ -30,5 +35,29 @@ builder.queryField('indexerRegistration', (t) =>
     ),
     type: IndexerRegistrationRef,
     resolve: (_root, _args, { dependencies }) => findRegistration(dependencies),
+  }),
+);
+
+const WatchRetirementsPayload = builder
+  .objectRef<{ webhookId: string }>('WatchRetirementsPayload')
+  .implement({
+    description: 'The one live registration.',
+    fields: (t) => ({
+      webhookId: t.exposeString('webhookId', { description: "The indexer's id of the registration." }),
+    }),
+  });
+
+builder.mutationField('watchRetirements', (t) =>
+  t.field({
+    ...forRoles(
+      ['operator'],
+      'Registers the public address of POST /api/hooks/retirements with the indexer, for events of every type. ' +
+        'Repeating the mutation leaves exactly one live registration. Errors: INDEXER_UNAVAILABLE (repeat the ' +
+        'mutation to clean up).',
+    ),
+    type: WatchRetirementsPayload,
+    recordedInput: {},
+    safeWithoutKey: 'registering twice leaves one registration',
+    resolve: (_root, _args, { dependencies }) => watchRetirements(dependencies),
   }),
 );

@@ -11,8 +11,7 @@ import { forRoles } from '../core/access.ts';
 import { requireCaller, subjectOf } from '../core/caller.ts';
 import { builder } from '../core/builder.ts';
 import { DECISION_REASON, inputOf, SEEN_REVIEW_VERSION } from '../core/inputs.ts';
-import { SubmissionRef } from './submission.ts';
-import { SubmissionReviewDecisionEnum } from './submissionDecision.ts';
+import { SubmissionRef, SubmissionReviewDecisionEnum } from './submission.ts';
 
 const ResolveSubmissionReviewInput = builder.inputType('ResolveSubmissionReviewInput', {
   description:

@@ -1,6 +1,12 @@
 /**
- * Submission: an intent on its way to the network, with the object that it is for. For operators.
+ * Submission: an intent on its way to the network, with the object that it is for, and the decisions about it
+ * while it was under review. For operators.
  */
+import type { SubmissionReviewDecision } from '../../resolvers/operations/resolveSubmissionReview.ts';
+import { readDecisions, type OperatorDecision } from '../../resolvers/operations/operatorDecisions.ts';
+import { createBatch } from '../core/batch.ts';
+import { builder } from '../core/builder.ts';
+import { moment, momentOrNull } from '../core/time.ts';
 import type { FoundOnNetwork } from '../../ledger/submission/effects.ts';
 import { findOnNetwork, intentOf, type Submission } from '../../ledger/submission/settle.ts';
 import { findRetirement } from '../../resolvers/carbon/findRetirement.ts';
@@ -13,11 +19,8 @@ import { FILTER_RULE, filterOf, within } from '../core/filters.ts';
 import { NetworkTransactionRef, readSigned } from './networkTransaction.ts';
 import { keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { visible } from '../core/visible.ts';
-import { builder } from '../core/builder.ts';
 import { idOf } from '../core/inputs.ts';
 import { kindOf, NetworkCallKindEnum } from './networkCallKind.ts';
-import { decisionsOf, SubmissionDecisionRef } from './submissionDecision.ts';
-import { moment, momentOrNull } from '../core/time.ts';
 import { findHolderAct } from '../../resolvers/wallets/findHolderAct.ts';
 import { findOffRampSession } from '../../resolvers/warehouse/offRamp/findOffRampSession.ts';
 import { projectOf, ProjectRef } from '../carbon/project.ts';
@@ -26,6 +29,47 @@ import type { Context } from '../core/context.ts';
 import { HolderActRef } from '../wallets/holderAct.ts';
 import { OffRampSessionRef } from '../warehouse/offRampSession.ts';
 import { receiptOf, ReceiptRef } from '../warehouse/receipt.ts';
+
+export const SubmissionReviewDecisionEnum = builder.enumType('SubmissionReviewDecision', {
+  description: 'The decision of an operator about a submission under review.',
+  values: {
+    RESUME: {
+      description:
+        'Checks the network again and continues the submission; unsigned or dead transactions are signed again. ' +
+        'CONFLICT when the network shows that the call was already made, or while signing is halted.',
+    },
+    ADOPT: {
+      description:
+        'Ends the submission as succeeded, with the outcome that the network shows (`Submission.foundOnNetwork`): a ' +
+        'transaction that this platform does not know made the call. CONFLICT when the network shows nothing, or ' +
+        'another call.',
+    },
+    GIVE_UP: {
+      description:
+        'Ends the submission as refused and returns reserved amounts. CONFLICT while a signed transaction can still ' +
+        'land, or when the network shows that the call was made. A mint stays NEEDS_REVIEW, because its token is ' +
+        'already deployed.',
+    },
+  },
+});
+
+const SubmissionDecisionRef = builder.objectRef<OperatorDecision>('SubmissionDecision').implement({
+  description: 'The decision of an operator about a submission under review.',
+  fields: (t) => ({
+    decision: t.field({
+      type: SubmissionReviewDecisionEnum,
+      description: 'The decision.',
+      // The end of a halt belongs to no submission.
+      resolve: ({ decision }) => decision as SubmissionReviewDecision,
+    }),
+    decidedBy: t.exposeString('decidedBy', { description: "The subject of the operator's token." }),
+    reason: t.exposeString('reason', { description: "The operator's reason." }),
+    decidedAt: t.expose('decidedAt', moment('The time of the decision')),
+  }),
+});
+
+/** A submission's decisions, oldest first. */
+const decisionsOf = createBatch(readDecisions);
 
 const SubmissionStateEnum = builder.enumType('SubmissionState', {
   description: 'The state of a submission.',

@@ -1,5 +1,5 @@
 /**
- * transparencyLogs: the signed heads of the append-only logs.
+ * transparencyLogs: the signed heads of the append-only logs. consistencyProof: the proof that one only grew.
  */
 import {
   listTransparencyLogs,
@@ -8,6 +8,7 @@ import {
 import { forPublic } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
 import { moment } from '../core/time.ts';
+import { proveConsistency, type ConsistencyProof } from '../../resolvers/operations/proveConsistency.ts';
 
 const TransparencyLogRef = builder.objectRef<TransparencyLog>('TransparencyLog').implement({
   description:
@@ -49,5 +50,58 @@ builder.queryField('transparencyLogs', (t) =>
     ),
     type: [TransparencyLogRef],
     resolve: (_root, _args, { dependencies }) => listTransparencyLogs(dependencies),
+  }),
+);
+
+const ConsistencyProofRef = builder.objectRef<ConsistencyProof>('ConsistencyProof').implement({
+  description:
+    'The proof that a transparency log only grew between two sizes (RFC 9162, section 2.1.4): its hashes lead ' +
+    'to the roots of both sizes.',
+  fields: (t) => ({
+    treeSize: t.field({
+      type: 'LeafNumber',
+      description: 'The number of leaves of the later tree.',
+      resolve: ({ treeSize }) => BigInt(treeSize),
+    }),
+    hashes: t.exposeStringList('hashes', {
+      description:
+        'The hashes of the proof, each as 64 hexadecimal digits. Empty when both sizes are the same.',
+    }),
+    checkpoint: t.exposeString('checkpoint', {
+      nullable: true,
+      description: 'The signed note with the later root. Null unless the later root is the newest one.',
+    }),
+  }),
+});
+
+builder.queryField('consistencyProof', (t) =>
+  t.field({
+    ...forPublic(
+      'The proof that a log only grew since an earlier checkpoint. Errors: NOT_FOUND; BAD_USER_INPUT (the log ' +
+        'does not have these sizes).',
+    ),
+    type: ConsistencyProofRef,
+    args: {
+      log: t.arg.string({
+        required: true,
+        description: 'The name of the log, as in `transparencyLogs`.',
+      }),
+      fromTreeSize: t.arg({
+        type: 'LeafNumber',
+        required: true,
+        description: 'The number of leaves of the earlier checkpoint, from 1.',
+      }),
+      toTreeSize: t.arg({
+        type: 'LeafNumber',
+        description:
+          'The number of leaves of the later tree. Defaults to the number of leaves of the newest head.',
+      }),
+    },
+    resolve: (_root, { log, fromTreeSize: from, toTreeSize: to }, { dependencies }) =>
+      proveConsistency(dependencies, {
+        log,
+        fromTreeSize: Number(from),
+        toTreeSize: to == null ? to : Number(to),
+      }),
   }),
 );

@@ -12,7 +12,7 @@ import { actorOf } from '../core/caller.ts';
 import { OffRampQuoteRef } from '../warehouse/offRampQuote.ts';
 import { OffRampSessionRef } from '../warehouse/offRampSession.ts';
 import { HolderActRef } from './holderAct.ts';
-import { offRampSessionFields } from '../warehouse/offRampSessionFields.ts';
+import { offRampSessionFields } from '../warehouse/cashOut.ts';
 import { payoutAccountOf } from '../warehouse/payoutAccount.ts';
 import { builder } from '../core/builder.ts';
 import { DRY_RUN, DRY_RUN_ANSWER, IDEMPOTENCY_KEY, inputOf } from '../core/inputs.ts';

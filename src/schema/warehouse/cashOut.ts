@@ -1,6 +1,10 @@
 /**
  * cashOut: deposits receipt tokens, for a fiat payout to the farmer.
  */
+import type { InputFieldBuilder } from '@pothos/core';
+import { PayoutAccountInput, payoutAccountOf } from './payoutAccount.ts';
+import { type ContractTypes, builder } from '../core/builder.ts';
+import { RECEIPT_TOKEN } from '../core/tokenAddress.ts';
 import type { Quote } from '../../ramp/port.ts';
 import { cashOut, dryRunCashOut } from '../../resolvers/warehouse/offRamp/cashOut.ts';
 import type { OffRampSession } from '../../resolvers/warehouse/offRamp/findOffRampSession.ts';
@@ -8,11 +12,34 @@ import { forRoles } from '../core/access.ts';
 import { actorOf } from '../core/caller.ts';
 import { OffRampQuoteRef } from './offRampQuote.ts';
 import { OffRampSessionRef } from './offRampSession.ts';
-import { offRampSessionFields } from './offRampSessionFields.ts';
 import { hashOf } from '../operations/networkTransaction.ts';
-import { payoutAccountOf } from './payoutAccount.ts';
-import { builder } from '../core/builder.ts';
 import { DRY_RUN, DRY_RUN_ANSWER, IDEMPOTENCY_KEY, inputOf } from '../core/inputs.ts';
+
+export function offRampSessionFields(t: InputFieldBuilder<ContractTypes, 'InputObject'>) {
+  return {
+    receiptTokenAddress: t.field(RECEIPT_TOKEN),
+    tokenAmount: t.field({
+      type: 'Kilograms',
+      required: true,
+      description: 'The amount to cash out, in whole kilograms.',
+    }),
+    fiatCurrency: t.field({
+      type: 'CurrencyCode',
+      required: true,
+      description: 'The currency of the payout: ISO 4217, in upper case.',
+    }),
+    countryCode: t.field({
+      type: 'CountryCode',
+      required: true,
+      description: 'The country of the payout account: ISO 3166-1 alpha-2, in upper case.',
+    }),
+    payoutAccount: t.field({
+      type: PayoutAccountInput,
+      required: true,
+      description: 'The account to pay out to.',
+    }),
+  };
+}
 
 const CashOutInput = builder.inputType('CashOutInput', {
   description: 'The tokens to cash out, and the payout account.',

@@ -1,16 +1,24 @@
 /**
- * expiryRuns: the runs of the expiry job and their results.
+ * expiryRuns: the runs of the expiry job and their results. expireReceipts starts one on request.
  */
-import { countItems, findRun, listFailures, listRuns } from '../../jobs/expiryRuns.ts';
-import type { ExpiryFailure, ExpiryRun } from '../../jobs/expiryRuns.ts';
+import {
+  countItems,
+  findRun,
+  listFailures,
+  listRuns,
+  type ExpiryFailure,
+  type ExpiryRun,
+  requestRun,
+} from '../../jobs/expiryRuns.ts';
 import { forRoles } from '../core/access.ts';
 import { createRequiredBatch } from '../core/batch.ts';
-import { isOperator } from '../core/caller.ts';
+import { isOperator, subjectOf } from '../core/caller.ts';
 import { keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { visible } from '../core/visible.ts';
 import { builder } from '../core/builder.ts';
 import { receiptOf, ReceiptRef } from './receipt.ts';
 import { moment, momentOrNull } from '../core/time.ts';
+import { payloadOf } from '../core/inputs.ts';
 
 /** Batched, because several fields of one run read its counts at the same time. */
 const countsOf = createRequiredBatch('expiry run', countItems);
@@ -38,7 +46,7 @@ const ExpiryFailureRef = builder.objectRef<ExpiryFailure>('ExpiryFailure').imple
   }),
 });
 
-export const ExpiryRunRef = builder.objectRef<ExpiryRun>('ExpiryRun');
+const ExpiryRunRef = builder.objectRef<ExpiryRun>('ExpiryRun');
 
 builder.node(ExpiryRunRef, {
   description: 'One run of the expiry job over all receipts that were due. Visible to operators.',
@@ -100,4 +108,30 @@ builder.queryField('expiryRuns', (t) =>
     },
     ...listNames('ExpiryRun'),
   ),
+);
+
+builder.mutationField('expireReceipts', (t) =>
+  t.field({
+    ...forRoles(
+      ['operator'],
+      'Starts a run of the expiry job now, in addition to the nightly runs, and returns immediately. A receipt ' +
+        'that another run has claimed is left to that run.',
+    ),
+    type: payloadOf('ExpireReceiptsPayload', 'The run that was started, which continues in the background.', {
+      expiryRun: {
+        type: ExpiryRunRef,
+        nullable: true,
+        description:
+          'The run, whose progress `node(id:)` shows. Null only if the mutation was not carried out.',
+      },
+    }),
+    recordedInput: {},
+    safeWithoutKey: 'a receipt expires once, however many runs there are',
+    resolve: async (_root, _args, { caller, dependencies }) => {
+      const requestedBy = subjectOf(caller);
+      const run = await requestRun(dependencies, { trigger: 'MANUAL', night: null, requestedBy });
+      if (run === null) throw new Error('a run by hand was not recorded');
+      return run;
+    },
+  }),
 );

@@ -1,23 +1,27 @@
 /**
- * IssuanceCap: the maximum of kilograms of a commodity outstanding in a warehouse's receipts; and the list of
- * caps.
+ * IssuanceCap: the maximum of kilograms of a commodity outstanding in a warehouse's receipts. The list of caps,
+ * setIssuanceCap and removeIssuanceCap.
  */
 import {
   findIssuanceCap,
   listIssuanceCaps,
   type IssuanceCap,
+  removeIssuanceCap,
+  setIssuanceCap,
 } from '../../resolvers/warehouse/issuanceCaps.ts';
 import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
-import { isOperator, maySeeWarehouse } from '../core/caller.ts';
+import { isOperator, maySeeWarehouse, subjectOf } from '../core/caller.ts';
 import { anyOf, FILTER_RULE, filterOf } from '../core/filters.ts';
-import { subject } from '../core/text.ts';
+import { subject, label } from '../core/text.ts';
 import { ownedBy } from '../core/ownedBy.ts';
 import { visible } from '../core/visible.ts';
 import { keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { moment } from '../core/time.ts';
+import { SUBJECT_FORM } from '../../identity/roles.ts';
+import { inputOf, payloadOf } from '../core/inputs.ts';
 
-export const IssuanceCapRef = builder.objectRef<IssuanceCap>('IssuanceCap');
+const IssuanceCapRef = builder.objectRef<IssuanceCap>('IssuanceCap');
 
 builder.node(IssuanceCapRef, {
   ...ownedBy<IssuanceCap>(({ warehouseId }) => [warehouseId]),
@@ -74,4 +78,74 @@ builder.queryField('issuanceCaps', (t) =>
     },
     ...listNames('IssuanceCap'),
   ),
+);
+
+const SetIssuanceCapInput = builder.inputType('SetIssuanceCapInput', {
+  description: 'The issuance cap to set.',
+  fields: (t) => ({
+    warehouseId: t.string({
+      required: true,
+      validate: { schema: subject },
+      description: `The warehouse: ${SUBJECT_FORM}.`,
+    }),
+    commodityType: t.string({
+      required: true,
+      validate: { schema: label },
+      description:
+        'The commodity: at most 128 bytes of UTF-8. Letter case, white space, full-width forms and kinds of hyphens ' +
+        'make no difference.',
+    }),
+    limitKg: t.field({
+      type: 'Kilograms',
+      required: true,
+      description: 'The cap, in whole kilograms.',
+    }),
+  }),
+});
+
+const RemoveIssuanceCapInput = builder.inputType('RemoveIssuanceCapInput', {
+  description: 'The issuance cap to remove.',
+  fields: (t) => ({
+    issuanceCapId: t.globalID({ for: IssuanceCapRef, required: true, description: 'The `id` of the cap.' }),
+  }),
+});
+
+builder.mutationField('setIssuanceCap', (t) =>
+  t.field({
+    ...forRoles(
+      ['operator'],
+      'Sets or changes the cap of a commodity at a warehouse. The cap applies to every deposit that is ' +
+        'confirmed afterwards; outstanding receipts stay. Setting the same cap again changes nothing.',
+    ),
+    type: payloadOf('SetIssuanceCapPayload', 'The cap in force.', {
+      issuanceCap: {
+        type: IssuanceCapRef,
+        nullable: true,
+        description: 'The cap. Null only if the mutation was not carried out.',
+      },
+    }),
+    args: inputOf(SetIssuanceCapInput, 'The issuance cap to set.'),
+    recordedInput: { targets: ['warehouseId'], shown: ['commodityType', 'limitKg'] },
+    safeWithoutKey: 'the same cap again is the same cap',
+    resolve: (_root, { input }, { caller, dependencies }) =>
+      setIssuanceCap(dependencies, subjectOf(caller), input),
+  }),
+);
+
+builder.mutationField('removeIssuanceCap', (t) =>
+  t.field({
+    ...forRoles(
+      ['operator'],
+      'Removes a cap. A warehouse that has other caps can then issue no receipts for the commodity; one without ' +
+        'any is not limited. Removing a removed cap changes nothing. Errors: NOT_FOUND.',
+    ),
+    type: payloadOf('RemoveIssuanceCapPayload', 'The removed cap.', {
+      issuanceCap: { type: IssuanceCapRef, description: 'The cap as it was.' },
+    }),
+    args: inputOf(RemoveIssuanceCapInput, 'The cap to remove.'),
+    recordedInput: { targets: ['issuanceCapId'] },
+    safeWithoutKey: 'a removed cap stays removed',
+    resolve: (_root, { input }, { caller, dependencies }) =>
+      removeIssuanceCap(dependencies, subjectOf(caller), input.issuanceCapId.id),
+  }),
 );
