@@ -9,7 +9,7 @@ import { expiryEffects } from '../jobs/expiryEffects.ts';
 import type { EffectsTable } from '../ledger/submission/effects.ts';
 import type { IdSource } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
-import { projectToken } from '../resolvers/carbon/projectToken.ts';
+import { projectToken } from '../resolvers/carbon/createProject.ts';
 import { retireEffects, showInFeed } from '../resolvers/carbon/retirementEffects.ts';
 import { mintEffects, tokenDeployEffects } from '../resolvers/core/tokenEffects.ts';
 import { settlementDeployEffects } from '../resolvers/operations/deployRampSettlement.ts';
@@ -19,7 +19,7 @@ import {
   depositEffects,
   releaseEffects,
 } from '../resolvers/warehouse/offRamp/offRampEffects.ts';
-import { receiptToken } from '../resolvers/warehouse/receiptToken.ts';
+import { receiptToken } from '../resolvers/warehouse/createDeposit.ts';
 
 type EffectsDependencies = Omit<FeedDependencies, 'feedSignal'> & {
   ids: IdSource;

@@ -10,7 +10,7 @@ import { notFound } from '../../lib/notFound.ts';
 import { noManualSession } from '../../ramp/manual/manualProvider.ts';
 import { readLastStatus } from '../../ramp/manual/manualStatuses.ts';
 import type { Needs } from '../core/dependencies.ts';
-import { basisOfHalt, basisOfReview, lockDecidableSession } from '../operations/decisionBasis.ts';
+import { basisOfHalt, basisOfReview, lockDecidableSession } from '../operations/reviewVersion.ts';
 import { requireManualRamp } from '../operations/setManualSessionStatus.ts';
 import { findOffRampSession } from '../warehouse/offRamp/findOffRampSession.ts';
 import type { AskedOperation } from './approvalRequests.ts';

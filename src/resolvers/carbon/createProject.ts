@@ -4,12 +4,12 @@
  *   request ─▶ project DEPLOYING + deploy intent (one transaction)
  *           ─▶ deploy landed ─▶ MINTING + mint intent ─▶ mint final ─▶ OPEN, inventory opened
  *
- * The effects of the two network calls are in ../core/tokenEffects.ts and projectToken.ts.
+ * The effects of the two network calls are in ../core/tokenEffects.ts, and what they store in projectToken.
  */
 import { createHmac } from 'node:crypto';
 import { TransactionRollbackError } from 'drizzle-orm';
-import { unixSeconds } from '../../lib/clock.ts';
-import { requireById } from '../../db/findByIds.ts';
+import { unixSeconds, type IdSource } from '../../lib/clock.ts';
+import { requireById, updateById } from '../../db/findByIds.ts';
 import { projects } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { spellingKey } from '../core/spellingKey.ts';
@@ -22,6 +22,10 @@ import type { Grant } from '../core/grant.ts';
 import { findProjectByAsset, type Project } from './findProject.ts';
 import { appendPrice, checkPrice, type Price } from './projectPrices.ts';
 import { reserveKey, type IdempotentRequest } from '../core/idempotency.ts';
+import { issuePosting } from '../../ledger/books/postings.ts';
+import { postTransfers } from '../../ledger/books/postTransfers.ts';
+import type { LedgerNetwork } from '../../ledger/network/port.ts';
+import type { AssetToken } from '../core/tokenEffects.ts';
 
 type RecordNeeds = Needs<'db' | 'clock' | 'ids' | 'saltKey' | 'approvalPolicy'>;
 type CreateProjectNeeds = RecordNeeds & Needs<'stateSignal' | 'mutationWaitMs'>;
@@ -198,5 +202,41 @@ export function projectRequest(developerId: string, input: CreateProjectInput): 
     operation: 'createProject',
     key: idempotencyKey,
     input: { ...rest, ...pricePerTonne },
+  };
+}
+
+interface ProjectTokenDependencies {
+  network: Pick<LedgerNetwork, 'carbonTotals' | 'custodyAddress'>;
+  ids: IdSource;
+}
+
+export function projectToken({ network, ids }: ProjectTokenDependencies): AssetToken {
+  return {
+    targetType: 'PROJECT',
+    async setState(tx, id, state, stateReason) {
+      await updateById(tx, projects, id, { state, stateReason });
+    },
+    async deployed(tx, id, tokenAddress) {
+      const project = await updateById(tx, projects, id, {
+        tokenAddress,
+        state: 'MINTING',
+        stateReason: null,
+      });
+      // The custody signer burns from its own balance, so that is where credits are minted to.
+      return { to: network.custodyAddress, amount: toBaseUnits(project.quantityTonnes) };
+    },
+    async minted(tx, projectId, at) {
+      const project = await updateById(tx, projects, projectId, {
+        state: 'OPEN',
+        openedAt: at,
+        stateReason: null,
+      });
+      const posting = issuePosting({ id: ids.next(), projectId, amountTonnes: project.quantityTonnes });
+      await postTransfers(tx, [posting], at);
+    },
+    async readMinted(tokenAddress) {
+      const { totalSupply, totalRetired } = await network.carbonTotals(tokenAddress);
+      return totalSupply + totalRetired;
+    },
   };
 }

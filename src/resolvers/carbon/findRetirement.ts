@@ -1,15 +1,18 @@
 /**
- * Finds retirements and the transactions of a submission's target.
+ * Finds and lists retirements, and finds the transactions of a submission's target.
  */
-import { and, asc, eq, or, type SQL } from 'drizzle-orm';
+import { and, asc, eq, or, type SQL, inArray } from 'drizzle-orm';
 import type { Db } from '../../db/connection.ts';
 import { findersOf } from '../../db/findByIds.ts';
-import { attempts, retirements, submissions } from '../../db/tables/index.ts';
+import { attempts, retirements, submissions, projects } from '../../db/tables/index.ts';
 import { isOneOf } from '../../db/manyRows.ts';
 import { createBatcher, type Batcher } from '../../lib/batches.ts';
 import { groupBy } from '../../lib/groupBy.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { FollowedKind } from '../core/changeFollower.ts';
+import { isAmong, isAtLeast, isAtMost, isWithin } from '../../db/conditions.ts';
+import { listerOf } from '../../db/keyset.ts';
+import { matchingProjects } from './recordFilter.ts';
 
 export type Retirement = typeof retirements.$inferSelect;
 
@@ -112,3 +115,16 @@ export async function readTransactionsOf({ db }: Needs<'db'>, isMeant: SQL) {
     .where(isMeant)
     .orderBy(asc(submissions.createdAt), asc(submissions.id), asc(attempts.number));
 }
+
+export const listRetirements = listerOf(retirements, 'createdAt', {
+  buyerIds: isAmong(retirements.buyerId),
+  tokenAddresses: (tokenAddresses: readonly string[], deps: Needs<'db' | 'network'>) =>
+    inArray(
+      retirements.projectId,
+      deps.db.select({ id: projects.id }).from(projects).where(matchingProjects(deps, { tokenAddresses })),
+    ),
+  states: isAmong(retirements.state),
+  ...isWithin(retirements.createdAt),
+  minTonnes: isAtLeast(retirements.amountTonnes),
+  maxTonnes: isAtMost(retirements.amountTonnes),
+});

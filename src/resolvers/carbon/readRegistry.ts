@@ -11,7 +11,7 @@ import type { FeedRecord } from '../../feed/followFeed.ts';
 import type { CarbonTotals } from '../../ledger/network/port.ts';
 import type { Needs } from '../core/dependencies.ts';
 import { findProjectByToken, type TokenizedProject } from './findProject.ts';
-import { readTotals } from './readTotals.ts';
+import { readTotals } from './publicNodeReads.ts';
 
 /** Limit on one answer; longer histories are paged through the connection. */
 export const MAX_REGISTRY_RECORDS = 10_000;

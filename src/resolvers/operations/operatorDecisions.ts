@@ -10,8 +10,7 @@ import type { Confirm } from '../../ledger/submission/settle.ts';
 import { groupBy } from '../../lib/groupBy.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { Grant } from '../core/grant.ts';
-import { basisOfHalt, basisOfReview } from './decisionBasis.ts';
-import { requireSeen, type SeenHalt, type SeenReview } from './reviewVersion.ts';
+import { basisOfHalt, basisOfReview, requireSeen, type SeenHalt, type SeenReview } from './reviewVersion.ts';
 
 export type OperatorDecision = typeof operatorDecisions.$inferSelect;
 

@@ -38,8 +38,7 @@ import {
 } from '../warehouse/offRamp/findOffRampSession.ts';
 import { isToBeGivenBack } from '../warehouse/offRamp/stepHolderDeposit.ts';
 import { observeReviewed } from '../warehouse/offRamp/stepOffRampSession.ts';
-import { lockDecidableSession } from './decisionBasis.ts';
-import { requireSeen, type SeenReview } from './reviewVersion.ts';
+import { lockDecidableSession, requireSeen, type SeenReview } from './reviewVersion.ts';
 import { isStranded, STRANDED } from './strandedSessions.ts';
 import { findUndecided, undecidedFirst, underWay } from './undecidedSubmission.ts';
 

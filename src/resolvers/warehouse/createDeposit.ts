@@ -4,17 +4,17 @@
  *   request ─▶ receipt DEPLOYING + deploy intent (one transaction)
  *           ─▶ deploy landed ─▶ MINTING + mint intent ─▶ mint final ─▶ ACTIVE
  *
- * The effects of the two network calls are in ../core/tokenEffects.ts and receiptToken.ts.
+ * The effects of the two network calls are in ../core/tokenEffects.ts, and what they store in receiptToken.
  */
 import { createHmac } from 'node:crypto';
 import { eq, max } from 'drizzle-orm';
 import { unixSeconds } from '../../lib/clock.ts';
 import type { Tx } from '../../db/connection.ts';
 import { readDatabaseTime } from '../../db/databaseTime.ts';
-import { requireById } from '../../db/findByIds.ts';
+import { requireById, updateById } from '../../db/findByIds.ts';
 import { receipts } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
-import { NetworkUnavailable } from '../../ledger/network/port.ts';
+import { NetworkUnavailable, type LedgerNetwork } from '../../ledger/network/port.ts';
 import { enqueueSubmission } from '../../ledger/submission/enqueue.ts';
 import { toBaseUnits } from '../../ledger/units.ts';
 import { awaitDeployed } from '../core/awaitState.ts';
@@ -26,6 +26,7 @@ import { lockWarehouse, requireWithinCap } from './issuanceCaps.ts';
 import { reserveKey, type IdempotentRequest } from '../core/idempotency.ts';
 import { dryRun } from '../core/dryRun.ts';
 import { requireAddress } from '../core/addresses.ts';
+import type { AssetToken } from '../core/tokenEffects.ts';
 
 type RecordNeeds = Needs<'db' | 'network' | 'clock' | 'ids' | 'saltKey'>;
 type CreateDepositNeeds = Needs<keyof RecordNeeds | 'stateSignal' | 'mutationWaitMs'>;
@@ -264,4 +265,26 @@ function deployCallOf(receipt: Receipt) {
       lastUpdated: receipt.depositDate,
     },
   } as const;
+}
+
+export function receiptToken({ network }: { network: Pick<LedgerNetwork, 'totalSupply'> }): AssetToken {
+  return {
+    targetType: 'RECEIPT',
+    async setState(tx, id, state, stateReason) {
+      await updateById(tx, receipts, id, { state, stateReason });
+    },
+    async deployed(tx, id, tokenAddress) {
+      const { farmerAddress, quantityKg } = await updateById(tx, receipts, id, {
+        tokenAddress,
+        state: 'MINTING',
+        stateReason: null,
+      });
+      return { to: farmerAddress, amount: toBaseUnits(quantityKg) };
+    },
+    async minted(tx, id, activatedAt) {
+      await updateById(tx, receipts, id, { state: 'ACTIVE', activatedAt, stateReason: null });
+    },
+    // No receipt's token is ever burned.
+    readMinted: (tokenAddress) => network.totalSupply(tokenAddress),
+  };
 }

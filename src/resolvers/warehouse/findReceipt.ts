@@ -1,11 +1,14 @@
 /**
- * Finds warehouse receipts by id or token address.
+ * Finds warehouse receipts by id or token address, and how subscribers follow them.
  */
 import { eq } from 'drizzle-orm';
 import { finderOf, findersOf } from '../../db/findByIds.ts';
 import { receipts } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Needs } from '../core/dependencies.ts';
+import type { FollowedKind } from '../core/changeFollower.ts';
+import { findOpenPledges, type ReceiptPledge } from './findPledge.ts';
+import { readTaken, type Taken } from './readTaken.ts';
 
 export type Receipt = typeof receipts.$inferSelect;
 /** A receipt whose token is deployed. */
@@ -70,5 +73,30 @@ export function receiptExpired(tokenAddress: string): DomainError {
     'RECEIPT_EXPIRED',
     `The receipt at ${tokenAddress} has passed its expiry date; it can't be cashed out or pledged any more.`,
     { field: 'input.receiptTokenAddress' },
+  );
+}
+
+export type FollowedReceipt = Receipt & { openPledge: ReceiptPledge | null; taken: Taken | null };
+
+export const FOLLOWED_RECEIPTS: FollowedKind<FollowedReceipt> = {
+  findMany,
+  hasEnded: ({ state }) => state === 'EXPIRED' || state === 'REFUSED',
+  hidden: [],
+};
+
+async function findMany(
+  deps: Needs<'db'>,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, FollowedReceipt>> {
+  const [receipts, openPledges, taken] = await Promise.all([
+    findReceiptsByIds(deps, ids),
+    findOpenPledges(deps, ids),
+    readTaken(deps, ids),
+  ]);
+  return new Map(
+    [...receipts].map(([id, receipt]) => [
+      id,
+      { ...receipt, openPledge: openPledges.get(id) ?? null, taken: taken.get(id) ?? null },
+    ]),
   );
 }

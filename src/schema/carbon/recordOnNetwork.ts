@@ -3,7 +3,7 @@
  */
 import type { RetirementRecord } from '../../ledger/network/port.ts';
 import { addressKey } from '../../lib/addressKey.ts';
-import { readRecordOnNetwork } from '../../resolvers/carbon/readRecordOnNetwork.ts';
+import { readRecordOnNetwork } from '../../resolvers/carbon/publicNodeReads.ts';
 import { builder } from '../core/builder.ts';
 import { RetirementRecordRef } from './retirementRecord.ts';
 import { moment } from '../core/time.ts';

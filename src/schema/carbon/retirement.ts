@@ -7,6 +7,7 @@ import {
   findRetirement,
   FOLLOWED_RETIREMENTS,
   type Retirement,
+  listRetirements,
 } from '../../resolvers/carbon/findRetirement.ts';
 import { forRoles } from '../core/access.ts';
 import { maySeeBuyer, isOperator, subjectOf } from '../core/caller.ts';
@@ -18,7 +19,6 @@ import { visible } from '../core/visible.ts';
 import { builder } from '../core/builder.ts';
 import { ofProject } from './project.ts';
 import { moment, momentOrNull } from '../core/time.ts';
-import { listRetirements } from '../../resolvers/carbon/listRetirements.ts';
 import { anyOf, FILTER_RULE, filterOf, PROJECT_TOKENS, within } from '../core/filters.ts';
 import { subject } from '../core/text.ts';
 import { keysetCursors, listNames, pageOf } from '../core/paging.ts';

@@ -4,11 +4,12 @@
 import {
   listTransparencyLogs,
   type TransparencyLog,
-} from '../../resolvers/operations/listTransparencyLogs.ts';
+  proveConsistency,
+  type ConsistencyProof,
+} from '../../resolvers/operations/transparencyLogs.ts';
 import { forPublic } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
 import { moment } from '../core/time.ts';
-import { proveConsistency, type ConsistencyProof } from '../../resolvers/operations/proveConsistency.ts';
 
 const TransparencyLogRef = builder.objectRef<TransparencyLog>('TransparencyLog').implement({
   description:

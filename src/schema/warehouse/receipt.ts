@@ -8,9 +8,10 @@ import {
   findReceiptByToken,
   findReceiptsByIds,
   type Receipt,
+  FOLLOWED_RECEIPTS,
+  type FollowedReceipt,
 } from '../../resolvers/warehouse/findReceipt.ts';
 import { findOpenPledges, type ReceiptPledge } from '../../resolvers/warehouse/findPledge.ts';
-import { FOLLOWED_RECEIPTS, type FollowedReceipt } from '../../resolvers/warehouse/followReceipt.ts';
 import { forRoles } from '../core/access.ts';
 import { createBatch, createRequiredBatch } from '../core/batch.ts';
 import { actsAs, maySeeFarmer, maySeeWarehouse, isOperator, subjectOf } from '../core/caller.ts';

@@ -5,7 +5,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { LedgerNetwork, RetirementPage } from '../../../src/ledger/network/port.ts';
 import { encodeStrkey } from '../../../src/lib/strkey.ts';
-import { readRecordOnNetwork } from '../../../src/resolvers/carbon/readRecordOnNetwork.ts';
+import { readRecordOnNetwork } from '../../../src/resolvers/carbon/publicNodeReads.ts';
 import { readRegistry } from '../../../src/resolvers/carbon/readRegistry.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';

@@ -11,7 +11,7 @@ import { listRuns } from '../../../src/jobs/expiryRuns.ts';
 import { listApiKeys } from '../../../src/resolvers/access/apiKeys.ts';
 import { listAuditEntries } from '../../../src/resolvers/access/listAuditEntries.ts';
 import { listProjects, type ProjectOrder } from '../../../src/resolvers/carbon/listProjects.ts';
-import { listRetirements } from '../../../src/resolvers/carbon/listRetirements.ts';
+import { listRetirements } from '../../../src/resolvers/carbon/findRetirement.ts';
 import type { Dependencies } from '../../../src/resolvers/core/dependencies.ts';
 import { listSubmissions } from '../../../src/resolvers/operations/listSubmissions.ts';
 import { listPledges } from '../../../src/resolvers/warehouse/findPledge.ts';

@@ -1,16 +1,20 @@
 /**
- * Reads a token's totals, shared among callers: the public may ask a thousand times in one operation, and the
- * platform's own writes need the same node.
+ * Reads of the network that the public may request: the platform's own writes need the same node.
  *
- * All who ask for a token while it is not being read share its next read, so no answer is older than its
- * question. Each address waits for its own place, so one that waits for many tokens does not delay another.
+ * A token's totals are shared among callers, who may ask a thousand times in one operation. All who ask for a
+ * token while it is not being read share its next read, so no answer is older than its question. Each address
+ * waits for its own place, so one that waits for many tokens does not delay another.
  */
 import { fillToken, type FeedDependencies } from '../../feed/fillToken.ts';
 import type { FeedToken } from '../../feed/appendRecords.ts';
-import type { CarbonTotals } from '../../ledger/network/port.ts';
+import type { CarbonTotals, RetirementRecord } from '../../ledger/network/port.ts';
 import { createConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
+import type { Needs } from '../core/dependencies.ts';
 
-/** Limits of concurrent reads. A page of a hundred projects waits for its places in turn. */
+/**
+ * Limits of the reads of totals, and of those of records. A page of a hundred projects or records waits for its
+ * places in turn, so that other clients do not wait for the whole page.
+ */
 const PLACES = { maxConcurrent: 4, maxPerKey: 3, maxWaiting: 400, waitMs: 10_000 };
 
 interface Reading {
@@ -77,4 +81,22 @@ function createReadTotals(feed: FeedDependencies): ReadTotals {
     reading.askedBy.set(addressKey, taken);
     return taken;
   };
+}
+
+const recordReads = createConcurrencyLimit(PLACES);
+
+/**
+ * One record as its token has it now, to compare with the platform's copy; null when the token has none.
+ * @param addressKey the client's key, by which places are given in turn
+ * @throws NetworkUnavailable; DomainError OVERLOADED
+ */
+export async function readRecordOnNetwork(
+  { network }: Needs<'network'>,
+  tokenAddress: string,
+  index: number,
+  addressKey: string,
+): Promise<RetirementRecord | null> {
+  const giveBack = await recordReads.take(addressKey);
+  const { records } = await network.retirementRecords(tokenAddress, index, 1).finally(giveBack);
+  return records.find((record) => record.index === index) ?? null;
 }
