@@ -1,7 +1,7 @@
 /**
  * Ends bearer tokens before their expiry: one token, or all that a subject has by now.
  */
-import { and, count, eq, gt, lt, sql } from 'drizzle-orm';
+import { and, eq, gt, lt, sql, type SQL } from 'drizzle-orm';
 import { isAmong } from '../../db/conditions.ts';
 import type { Tx } from '../../db/connection.ts';
 import { readDatabaseTime } from '../../db/databaseTime.ts';
@@ -89,11 +89,7 @@ function tokensOf(
 
 /** @returns null when the standing revocation already covers the tokens */
 async function insert(tx: Tx, row: TokenRevocationRow): Promise<TokenRevocationRow | null> {
-  const stands = await tx
-    .select({ id: tokenRevocations.id })
-    .from(tokenRevocations)
-    .where(isAboutTheSame(row));
-  if (stands.length === 0) await requireRoom(tx);
+  await requireRoom(tx, row);
   const { issuedUntil, reason, revokedBy, revokedAt } = row;
   const insertion = tx.insert(tokenRevocations).values(row);
   const [written] = await (
@@ -115,9 +111,10 @@ async function insert(tx: Tx, row: TokenRevocationRow): Promise<TokenRevocationR
   return written ?? null;
 }
 
-async function requireRoom(tx: Tx): Promise<void> {
-  const [row] = await tx.select({ rows: count() }).from(tokenRevocations);
-  if ((row?.rows ?? 0) < MAX_REVOCATIONS) return;
+/** A standing revocation that is repeated or moved takes no more room. */
+async function requireRoom(tx: Tx, row: TokenRevocationRow): Promise<void> {
+  const others = await tx.$count(tokenRevocations, sql`(${isAboutTheSame(row)}) IS NOT TRUE`);
+  if (others < MAX_REVOCATIONS) return;
   throw new DomainError(
     'CONFLICT',
     `${MAX_REVOCATIONS} revocations are in force, as many as instances hold. Revoke subjects instead of single tokens, or ` +
@@ -131,11 +128,8 @@ async function readStanding(tx: Tx, row: TokenRevocationRow): Promise<TokenRevoc
   return standing;
 }
 
-function isAboutTheSame({ jti, subject }: TokenRevocationRow) {
-  return and(
-    jti === null ? undefined : eq(tokenRevocations.jti, jti),
-    subject === null ? undefined : eq(tokenRevocations.subject, subject),
-  );
+function isAboutTheSame({ jti, subject }: TokenRevocationRow): SQL {
+  return jti === null ? sql`${tokenRevocations.subject} = ${subject}` : eq(tokenRevocations.jti, jti);
 }
 
 const isInForce = gt(tokenRevocations.endsAt, sql`now()`);

@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { changePastRules } from '../../support/database/database.ts';
+import { MAX_REVOCATIONS } from '../../../src/identity/tokenRevocations.ts';
 import { revokeTokens } from '../../../src/resolvers/access/tokenRevocations.ts';
 import { askOver, TRANSPORTS } from '../../support/http/askOver.ts';
 import { startMarketplace, tokenOf, type Marketplace } from '../../support/http/marketplace.ts';
@@ -205,4 +206,30 @@ it('is known without the database: requests are answered while the table can not
     );
   });
   expect(answers).toEqual([REVOKED, 'accepted']);
+});
+
+it('finds room for as many as instances hold: then only those in force can be repeated or moved, until some end', async () => {
+  const standing = randomUUID();
+  const { id } = await revoke({ jti: standing });
+  const subject = randomUUID();
+  await revoke({ subject, issuedUntil: nowSeconds() - 60 });
+  const { db } = market.database.handle;
+  await db.execute(sql`
+    INSERT INTO token_revocations (id, jti, revoked_by, revoked_at, ends_at)
+    SELECT gen_random_uuid(), 'filler-' || n, 'root', now(), now() + interval '1 hour'
+    FROM generate_series(1, ${MAX_REVOCATIONS} - (SELECT count(*)::int FROM token_revocations)) n`);
+  const refused = await market.send(REVOKE, { input: { jti: randomUUID() } }, admin);
+  expect(refused.errors.map(({ extensions }) => extensions.code)).toEqual(['CONFLICT']);
+  expect((await revoke({ jti: standing })).id).toBe(id);
+  const later = nowSeconds() - 30;
+  expect((await revoke({ subject, issuedUntil: later })).issuedUntil).toBe(later);
+  await changePastRules(
+    market.database,
+    sql`UPDATE token_revocations SET ends_at = now() - interval '1 second' WHERE jti LIKE 'filler-%'`,
+  );
+  await revoke({ jti: randomUUID() });
+  const [left] = await db.execute<{ fillers: number }>(
+    sql`SELECT count(*)::int AS fillers FROM token_revocations WHERE jti LIKE 'filler-%'`,
+  );
+  expect(left?.fillers).toBe(0);
 });
