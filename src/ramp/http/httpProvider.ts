@@ -63,7 +63,7 @@ const payoutSchema = z.object({
   fiatCurrency: echoOf(writtenCurrency),
   fiatAmount: echoOf(writtenAmount),
 });
-const payoutsSchema = z.object({ payouts: z.array(payoutSchema).max(10) });
+const payoutsSchema = z.object({ payouts: z.array(payoutSchema) });
 const quoteSchema = z.object({
   fiatCurrency: z.string(),
   fiatAmount: decimal,
@@ -188,12 +188,18 @@ function sessionOf(payout: Payout): RampSession {
   return { sessionId: payout.id, status: payout.status, ...fiatOf(payout) };
 }
 
-/** The session of the reference. A provider that ignores the filter also answers with other payouts. */
+/**
+ * The session of the reference. A provider that ignores the filter also answers with other payouts; when it
+ * shows only others, a further page may have the session, which must not be taken for one that is not there.
+ */
 function sessionAmong(payouts: readonly Payout[], reference: string): RampSession | null {
   const [first, ...rest] = payouts
     .filter((payout) => payout.clientReference === reference)
     .toSorted((a, b) => COSTLIEST_FIRST.indexOf(a.status) - COSTLIEST_FIRST.indexOf(b.status));
-  if (first === undefined) return null;
+  if (first === undefined) {
+    if (payouts.length === 0) return null;
+    throw unavailable('GET /payouts', new Error('its answer is about other references'));
+  }
   const others = rest.filter(({ id, status }) => id !== first.id && status !== 'failed').length;
   return { ...sessionOf(first), ...(others > 0 && { others }) };
 }

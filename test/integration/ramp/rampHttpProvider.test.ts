@@ -2,6 +2,7 @@
  * The HTTP ramp provider against a stand-in server on a real socket, alone and with the whole platform.
  */
 import { randomUUID } from 'node:crypto';
+import { inspect } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import { signBody } from '../../../src/lib/signature.ts';
@@ -44,6 +45,25 @@ const options = () => ({
 });
 
 const quoteRequest = { tokenAmount: 100n, tokenSymbol: 'WHR', fiatCurrency: 'KES' };
+
+/** A provider that gives these answers, and the requests that it gets. */
+function answering(...answers: (() => Response)[]): { provider: RampProvider; asked: Asked[] } {
+  const asked: Asked[] = [];
+  const answer: typeof fetch = async (url, init) => {
+    const { pathname } = new URL(url instanceof Request ? url.url : url);
+    asked.push({ method: init?.method, pathname, headers: new Headers(init?.headers) });
+    const next = answers[asked.length - 1];
+    if (next === undefined) throw new Error('no such request is expected');
+    return next();
+  };
+  return { provider: createHttpProvider({ ...options(), url: `${server.url}/v1`, fetch: answer }), asked };
+}
+
+interface Asked {
+  method: string | undefined;
+  pathname: string;
+  headers: Headers;
+}
 
 async function request(): Promise<OpenSessionRequest> {
   return {
@@ -246,7 +266,8 @@ describe('the adapter', () => {
     const failure: unknown = await mistaken.quote(quoteRequest).catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: 'RAMP_UNAVAILABLE' });
     expect(String(failure)).toContain(reason);
-    expect(String(failure)).not.toContain(ACCOUNT_NUMBER);
+    // The log shows the cause, too.
+    expect(inspect(failure)).not.toContain(ACCOUNT_NUMBER);
   });
 
   it.each([401, 403, 407, 408, 425, 429])('takes status %i for no refusal', async (status) => {
@@ -267,7 +288,42 @@ describe('the adapter', () => {
     }));
     const all = createHttpProvider({ ...options(), fetch: async () => Response.json({ payouts }) });
     expect(await all.findSessionByReference(open.reference)).toMatchObject({ sessionId });
-    expect(await all.findSessionByReference(randomUUID())).toBeNull();
+    // A page of other payouts does not show that there is none: a further page may have it.
+    await expect(all.findSessionByReference(randomUUID())).rejects.toMatchObject({
+      code: 'RAMP_UNAVAILABLE',
+      message: expect.stringMatching(/its answer is about other references$/) as string,
+    });
+  });
+
+  it('opens under an idempotency key, and takes an open without an answer for "unknown" though a look-up shows none', async () => {
+    const open = await request();
+    const down = answering(
+      () => Response.json({}, { status: 503 }),
+      () => Response.json({ payouts: [] }),
+    );
+    await expect(down.provider.openSession(open)).rejects.toMatchObject({ code: 'RAMP_UNAVAILABLE' });
+    expect(down.asked.map(({ headers }) => headers.get('idempotency-key'))).toEqual([open.reference]);
+  });
+
+  it('believes no well-formed answer with the status of a failure, or of more bytes than a payout has', async () => {
+    const payout = { id: 'abc', clientReference: randomUUID(), status: 'settled' };
+    const ask = (body: object, init?: ResponseInit) =>
+      answering(() => Response.json(body, init)).provider.getStatus('abc');
+    expect(await ask(payout)).toMatchObject({ status: 'settled' });
+    const unknown = { code: 'RAMP_UNAVAILABLE' };
+    await expect(ask(payout, { status: 500 })).rejects.toMatchObject(unknown);
+    await expect(ask({ ...payout, more: 'x'.repeat(64 * 1024) })).rejects.toMatchObject(unknown);
+  });
+
+  it('asks about an id with any visible character under its own path, below the base address', async () => {
+    const id = '../a/b?c=d#e%2f';
+    const payout = { id, clientReference: randomUUID(), status: 'pending' };
+    const answer = () => Response.json(payout);
+    const { provider: below, asked } = answering(answer, answer);
+    await below.getStatus(id);
+    await below.closeSession(id);
+    const path = `/v1/payouts/${encodeURIComponent(id)}`;
+    expect(asked.map(({ pathname }) => pathname)).toEqual([path, `${path}/cancel`]);
   });
 
   it('shows the one that may be paid, of several under one reference, and how many others have not failed', async () => {
@@ -280,6 +336,8 @@ describe('the adapter', () => {
     expect(await find('failed', 'settled')).toEqual({ sessionId: 'settled', status: 'settled' });
     expect(await find('failed', 'pending', 'processing')).toMatchObject({ status: 'processing', others: 1 });
     expect(await find('failed', 'failed')).toEqual({ sessionId: 'failed', status: 'failed' });
+    // Each id is the status: this is one payout, shown twice.
+    expect(await find('settled', 'settled')).toEqual({ sessionId: 'settled', status: 'settled' });
   });
 
   it('follows no redirection, which would take the key elsewhere', async () => {
@@ -290,6 +348,16 @@ describe('the adapter', () => {
     });
     await noting.quote(quoteRequest);
     expect(redirects).toEqual(['error']);
+  });
+
+  it.each([-1, 10_001])('takes a quote with a fee of %i basis points for no answer', async (feeBps) => {
+    const quote = { ...quoteRequest, tokenAmount: '100', fiatAmount: '1', fiatFee: '0', exchangeRate: '1' };
+    const expiresAt = new Date(Date.now() + 600_000).toISOString();
+    const { provider: mistaken } = answering(() => Response.json({ ...quote, expiresAt, feeBps }));
+    await expect(mistaken.quote(quoteRequest)).rejects.toMatchObject({
+      code: 'RAMP_UNAVAILABLE',
+      message: expect.stringContaining('see feeBps') as string,
+    });
   });
 
   it('quotes no payout of nothing', async () => {
