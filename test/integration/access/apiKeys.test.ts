@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { eq, sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { apiKeys } from '../../../src/db/tables/index.ts';
+import { changePastRules } from '../../support/database/database.ts';
 import { askOver, codesOf, TRANSPORTS } from '../../support/http/askOver.ts';
 import { startMarketplace, tokenOf, type Marketplace } from '../../support/http/marketplace.ts';
 import { openSocket, openStream } from '../../support/http/openedWith.ts';
@@ -87,15 +88,32 @@ describe('an API key', () => {
         { input: { ...input, ...overrides } },
         admin,
       );
-    const answers = await Promise.all([make(), make(), make({ roles: ['FARMER', 'BUYER'] })]);
+    const answers = await Promise.all([make(), make(), make({ roles: ['FARMER', 'BUYER', 'FARMER'] })]);
     expect(answers.flatMap(({ errors }) => errors)).toEqual([]);
     const made = answers.map(({ data }) => data?.createApiKey);
     expect(new Set(made.map((one) => one?.apiKey.id)).size).toBe(1);
     expect(made.filter((one) => one?.key !== null)).toHaveLength(1);
-    const other = await make({ name: 'another client' });
-    expect(other.errors[0]?.extensions.code).toBe('IDEMPOTENCY_CONFLICT');
+    for (const other of [
+      { name: 'another client' },
+      { subject: `client-${randomUUID()}` },
+      { roles: ['BUYER'] },
+      { roles: ['BUYER', 'FARMER', 'WAREHOUSE'] },
+      { expiresAt: inSeconds(7200) },
+    ]) {
+      const { errors } = await make(other);
+      expect(errors[0]?.extensions.code, JSON.stringify(other)).toBe('IDEMPOTENCY_CONFLICT');
+    }
     const keys = market.database.handle.sql`SELECT 1 FROM api_keys WHERE subject = ${input.subject}`;
     expect(await keys).toHaveLength(1);
+  });
+
+  it('of other warehouses is not made under the same idempotency key', async () => {
+    const input = keyInput({ subject: 'depot', roles: ['WAREHOUSE'], warehouseIds: ['w-1'] });
+    const make = (warehouseIds: string[]) =>
+      market.send(CREATE, { input: { ...input, warehouseIds } }, admin);
+    expect((await make(['w-1'])).errors).toEqual([]);
+    expect((await make(['w-1', 'w-1'])).errors).toEqual([]);
+    expect((await make(['w-1', 'w-2'])).errors[0]?.extensions.code).toBe('IDEMPOTENCY_CONFLICT');
   });
 
   it('is listed for administrators, with its last use', async () => {
@@ -109,8 +127,12 @@ describe('an API key', () => {
     await expect
       .poll(async () => JSON.stringify((await market.send(list, { subject }, admin)).data))
       .toMatch(/"lastUsedAt":\d{10}/);
-    const inactive = await market.send(list, { subject, active: false }, admin);
-    expect(inactive.data).toEqual({ apiKeys: { edges: [] } });
+    const find = async (active: boolean) => (await market.send(list, { subject, active }, admin)).data;
+    expect(await find(false)).toEqual({ apiKeys: { edges: [] } });
+    const { handle } = market.database;
+    await changePastRules({ handle }, sql`UPDATE api_keys SET expires_at = now() WHERE subject = ${subject}`);
+    expect(await find(true)).toEqual({ apiKeys: { edges: [] } });
+    expect(await find(false)).toMatchObject({ apiKeys: { edges: [{ node: { id: apiKey.id } }] } });
     const operators = await market.send(list, { subject }, { role: 'operator', subject: 'ops' });
     expect(operators.errors[0]?.extensions.code).toBe('FORBIDDEN');
   });
@@ -165,7 +187,7 @@ describe('an API key', () => {
     ['of another role has no warehouse', 'BUYER', []],
   ])('%s when none is given', async (_which, role, warehouseIds) => {
     const { apiKey } = await makeKey({ subject: 'depot', roles: [role] });
-    expect(apiKey).toMatchObject({ warehouseIds });
+    expect(apiKey).toMatchObject({ warehouseIds, createdBy: admin.subject });
   });
 });
 

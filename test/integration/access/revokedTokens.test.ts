@@ -122,7 +122,8 @@ describe('the tokens of a subject', () => {
       'accepted',
     ]);
     // A later time extends the revocation; an earlier time shortens nothing.
-    const later = await revoke({ subject });
+    const later = await revoke({ subject, reason: 'left the company' });
+    expect(later).toMatchObject({ reason: 'left the company', revokedBy: admin.subject });
     expect(await ask(recent)).toBe(REVOKED);
     expect(await revoke({ subject, issuedUntil: nowSeconds() - 1000 })).toEqual(later);
     expect(await ask(recent)).toBe(REVOKED);
