@@ -183,10 +183,12 @@ describe('an API key', () => {
   });
 
   it.each([
-    ['of role WAREHOUSE has its subject as warehouse', 'WAREHOUSE', ['depot']],
-    ['of another role has no warehouse', 'BUYER', []],
-  ])('%s when none is given', async (_which, role, warehouseIds) => {
-    const { apiKey } = await makeKey({ subject: 'depot', roles: [role] });
+    ['of role WAREHOUSE has its subject as warehouse', 'WAREHOUSE', undefined, ['depot']],
+    ['of role WAREHOUSE may have no warehouse', 'WAREHOUSE', [], []],
+    ['of another role has no warehouse', 'BUYER', undefined, []],
+    ['of another role has no warehouse', 'BUYER', [], []],
+  ])('%s (%s, %j)', async (_which, role, given, warehouseIds) => {
+    const { apiKey } = await makeKey({ subject: 'depot', roles: [role], warehouseIds: given });
     expect(apiKey).toMatchObject({ warehouseIds, createdBy: admin.subject });
   });
 });

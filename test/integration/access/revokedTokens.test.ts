@@ -85,6 +85,7 @@ describe('a token that was revoked by its jti', () => {
     expect((await market.send(LIST, { filter: { jtis: [jti] } }, admin)).data).toMatchObject({
       tokenRevocations: { nodes: [] },
     });
+    expect((await market.send(node, { id: first.id }, admin)).data).toEqual({ node: null });
     await revoke({ jti: randomUUID() });
     expect(await handle.sql`SELECT 1 FROM token_revocations WHERE jti = ${jti}`).toEqual([]);
   });

@@ -410,8 +410,23 @@ describe('the adapter', () => {
       unverified,
     );
     expect(signed(undefined)).toEqual(unverified);
-    const list = Buffer.from('["abc"]');
-    expect(signed(signBody(CALLBACK_SECRET, list), list)).toEqual({ refusal: 'not-a-callback' });
+    // The database can't look for a text with a NUL.
+    for (const other of ['["abc"]', '{"sessionId":"a\\u0000"}', '{"sessionId":"a b"}'].map((text) =>
+      Buffer.from(text),
+    )) {
+      expect(signed(signBody(CALLBACK_SECRET, other), other)).toEqual({ refusal: 'not-a-callback' });
+    }
+  });
+});
+
+describe('the throttle', () => {
+  it('spaces requests, refuses one that would wait too long, and shortens no pause', async () => {
+    const throttle = createRequestThrottle(0.001);
+    await throttle.acquire();
+    expect(throttle.freeInMs()).toBeGreaterThan(100_000);
+    throttle.pauseFor(1);
+    expect(throttle.freeInMs()).toBeGreaterThan(100_000);
+    await expect(throttle.acquire()).rejects.toThrow('no request is free for');
   });
 });
 

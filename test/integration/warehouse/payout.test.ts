@@ -9,6 +9,7 @@ import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import { manualRampSessions, submissions } from '../../../src/db/tables/index.ts';
 import type { EmbeddedNetwork } from '../../support/embeddedNetwork.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
+import { createManualProvider } from '../../../src/ramp/manual/manualProvider.ts';
 import type { RampProvider, RampStatus } from '../../../src/ramp/port.ts';
 import {
   findOffRampSession,
@@ -460,7 +461,10 @@ describe('confirm and refund', () => {
         details: { field: 'input.decision' },
       });
     }
+    // The network's state is accepted also while the provider does not answer.
+    rampFaults = () => 'unreachable';
     expect(await review(session.id, 'ACCEPT')).toMatchObject({ state: 'REFUNDED' });
+    rampFaults = () => null;
     // The next webhook does not ask an operator again about an accepted result.
     const looks = ramp.looksAt(session.providerSessionId);
     await hint(session.providerSessionId);
@@ -560,20 +564,47 @@ describe('setManualSessionStatus', () => {
     expect(await platform.dependencies.ramp.getStatus(sessionId)).toMatchObject({ status: 'failed' });
   });
 
-  it('lets no payout begin whose tokens were released: a restored copy does not know who has paid since', async () => {
-    const { id, providerSessionId: sessionId } = await depositedCashOut(platform);
-    const set = (status: RampStatus) =>
-      setManualSessionStatus(platform.dependencies, 'operator-1', { sessionId, status });
-    await landOutside(network, { kind: 'confirmOffRampSettlement', sessionId });
-    await expect(set('processing')).rejects.toMatchObject({
-      code: 'CONFLICT',
-      message: expect.stringContaining('SETTLED, so it must not be made: do not pay'),
-      details: { field: 'input.sessionId', depositStatus: 'SETTLED' },
+  it.each([
+    ['SETTLED', 'confirmOffRampSettlement', 'settled'],
+    ['REFUNDED', 'refundOffRamp', 'failed'],
+  ] as const)(
+    'lets no payout begin whose tokens are %s: a restored copy does not know it',
+    async (state, kind, end) => {
+      const { id, providerSessionId: sessionId } = await depositedCashOut(platform);
+      const set = (status: RampStatus) =>
+        setManualSessionStatus(platform.dependencies, 'operator-1', { sessionId, status });
+      await landOutside(network, { kind, sessionId });
+      await expect(set('processing')).rejects.toMatchObject({
+        code: 'CONFLICT',
+        message: expect.stringContaining(`${state}, so it must not be made: do not pay`),
+        details: { field: 'input.sessionId', depositStatus: state },
+      });
+      // The session ends so once the bank statement shows the payment.
+      await set(end);
+      await reaches(platform, id, 'NEEDS_REVIEW');
+      expect(await review(id, 'ACCEPT')).toMatchObject({ state });
+    },
+  );
+
+  it('calls back for a limited time, follows no redirection, and keeps the status when nothing answers', async () => {
+    const { dependencies } = platform;
+    const { providerSessionId: sessionId } = await depositedCashOut(platform);
+    const asked: (RequestInit | undefined)[] = [];
+    const warnings: unknown[] = [];
+    const cutOff = createManualProvider({
+      ...{ db: dependencies.db, clock: dependencies.clock, random: dependencies.random },
+      ...{ exchangeRates: {}, feeBps: 0, quoteSeconds: 1 },
+      callbackUrl: marketplace.url,
+      fetch: async (_url, init) => {
+        asked.push(init);
+        throw new TypeError('fetch failed');
+      },
+      log: { warn: (line: unknown) => void warnings.push(line) },
     });
-    // The session ends so once the bank statement shows the payment.
-    await set('settled');
-    await reaches(platform, id, 'NEEDS_REVIEW');
-    expect(await review(id, 'ACCEPT')).toMatchObject({ state: 'SETTLED' });
+    await cutOff.setStatus(sessionId, { status: 'processing', setBy: 'operator-1' });
+    expect(asked).toMatchObject([{ redirect: 'error', signal: expect.any(AbortSignal) as unknown }]);
+    expect(warnings).toMatchObject([{ providerSessionId: sessionId }]);
+    expect(await manual.getStatus(sessionId)).toMatchObject({ status: 'processing' });
   });
 
   it('lets one operator make a payout', async () => {
