@@ -5,7 +5,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 export interface RequestThrottle {
-  /** Waits until the next request may be sent. @throws Error when that is more than MAX_WAIT_MS away */
+  /**
+   * Waits until the next request may be sent. @throws Error when that is more than MAX_WAIT_MS away, or when
+   * a pause begins meanwhile
+   */
   acquire(): Promise<void>;
   /** Lets no request through for this long. */
   pauseFor(ms: number): void;
@@ -19,21 +22,24 @@ const MAX_WAIT_MS = 10_000;
 export function createRequestThrottle(requestsPerSecond: number): RequestThrottle {
   const intervalMs = 1000 / requestsPerSecond;
   let nextAtMs = 0;
-  const freeInMs = () => Math.max(nextAtMs - performance.now(), 0);
+  let pauseEndsAtMs = 0;
+  const notFree = (ms: number) =>
+    new Error(`no request is free for ${Math.ceil(ms / 1000)} s (${requestsPerSecond} a second)`);
   return {
-    freeInMs,
+    freeInMs: () => Math.max(nextAtMs - performance.now(), 0),
     async acquire() {
-      const waitMs = freeInMs();
-      if (waitMs > MAX_WAIT_MS) {
-        throw new Error(
-          `no request is free for ${Math.ceil(waitMs / 1000)} s (${requestsPerSecond} a second)`,
-        );
-      }
-      nextAtMs = Math.max(nextAtMs, performance.now()) + intervalMs;
+      const nowMs = performance.now();
+      const atMs = Math.max(nextAtMs, nowMs);
+      const waitMs = atMs - nowMs;
+      if (waitMs > MAX_WAIT_MS) throw notFree(waitMs);
+      nextAtMs = atMs + intervalMs;
       if (waitMs > 0) await delay(waitMs);
+      // The answer to an earlier request has begun a pause meanwhile.
+      if (pauseEndsAtMs > atMs) throw notFree(pauseEndsAtMs - atMs);
     },
     pauseFor(ms) {
-      nextAtMs = Math.max(nextAtMs, performance.now() + ms);
+      pauseEndsAtMs = Math.max(pauseEndsAtMs, performance.now() + ms);
+      nextAtMs = Math.max(nextAtMs, pauseEndsAtMs);
     },
   };
 }

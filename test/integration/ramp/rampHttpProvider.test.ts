@@ -428,6 +428,14 @@ describe('the throttle', () => {
     expect(throttle.freeInMs()).toBeGreaterThan(100_000);
     await expect(throttle.acquire()).rejects.toThrow('no request is free for');
   });
+
+  it('lets through no request that waits already when a pause begins', async () => {
+    const throttle = createRequestThrottle(10);
+    await throttle.acquire();
+    const waiting = throttle.acquire();
+    throttle.pauseFor(60_000);
+    await expect(waiting).rejects.toThrow('no request is free for');
+  });
 });
 
 describe('the whole with an HTTP provider', () => {

@@ -592,8 +592,12 @@ describe('setManualSessionStatus', () => {
     const asked: (RequestInit | undefined)[] = [];
     const warnings: unknown[] = [];
     const cutOff = createManualProvider({
-      ...{ db: dependencies.db, clock: dependencies.clock, random: dependencies.random },
-      ...{ exchangeRates: {}, feeBps: 0, quoteSeconds: 1 },
+      db: dependencies.db,
+      clock: dependencies.clock,
+      random: dependencies.random,
+      exchangeRates: {},
+      feeBps: 0,
+      quoteSeconds: 1,
       callbackUrl: marketplace.url,
       fetch: async (_url, init) => {
         asked.push(init);
