@@ -3,18 +3,27 @@
  * and on the session's, made together with an answer of the network, never deadlock. A submission's review is
  * decided also when its session is not under review.
  */
-import { eq } from 'drizzle-orm';
+import { randomUUID } from 'node:crypto';
+import { eq, sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Platform } from '../../../src/startup/compose.ts';
 import { submissions } from '../../../src/db/tables/index.ts';
 import { settle, type Submission } from '../../../src/ledger/submission/settle.ts';
+import { lockOffRampSession } from '../../../src/resolvers/warehouse/offRamp/offRampMoves.ts';
 import { cashOut } from '../../../src/resolvers/warehouse/offRamp/cashOut.ts';
 import { findOffRampSession } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
 import { stepOffRampSession } from '../../../src/resolvers/warehouse/offRamp/stepOffRampSession.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { changePastRules, createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { hasLockWait } from '../../support/database/lockWaits.ts';
 import { decideSubmission } from '../../support/decisions.ts';
 import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
-import { activeReceipt, cashOutInput, decideSession, farmer } from '../../support/warehouse.ts';
+import {
+  activeReceipt,
+  cashOutInput,
+  decideReviewOf,
+  decideSession,
+  farmer,
+} from '../../support/warehouse.ts';
 
 const ROUNDS = 60;
 
@@ -109,5 +118,27 @@ it('goes on by RESUME although it could not be flagged when its deposit went to 
   const decision = { submissionId: deposit.id, decision: 'RESUME', reason } as const;
   expect(await decideSubmission(dependencies, 'operator-1', decision)).toMatchObject({
     state: 'PENDING',
+  });
+});
+
+it('is not decided when a submission of its goes to review between the first lock and the last', async () => {
+  const { dependencies } = platform;
+  const deposit = await readDeposit();
+  const undeterminable = { kind: 'needsReview', attemptHash: null, cause: 'UNDETERMINABLE' } as const;
+  await settle(dependencies.submission, deposit, { ...undeterminable, reason: 'a node has no answer' });
+  const setTarget = (id: string) =>
+    changePastRules(database, sql`UPDATE submissions SET target_id = ${id} WHERE id = ${deposit.id}`);
+  await setTarget(randomUUID());
+  let deciding: Promise<unknown> | undefined;
+  await database.handle.db.transaction(async (tx) => {
+    await lockOffRampSession(tx, offRampSessionId);
+    deciding = decideReviewOf(platform, offRampSessionId, 'ACCEPT');
+    deciding.catch(() => {});
+    await expect.poll(() => hasLockWait(database.handle)).toBe(true);
+    await setTarget(offRampSessionId);
+  });
+  await expect(deciding).rejects.toMatchObject({
+    code: 'CONFLICT',
+    details: { field: 'input.offRampSessionId' },
   });
 });
