@@ -202,6 +202,41 @@ describe('the trail', () => {
     expect(await found({ unfinished: true })).toBe(0);
   });
 
+  it('can be read by API key, without what its subject did with a token, and by dry run', async () => {
+    const subject = `client-${randomUUID()}`;
+    const expiresAt = Math.floor(Date.now() / 1000) + 3600;
+    const { data } = await market.send<{ createApiKey: { key: string; apiKey: { id: string } } }>(
+      `mutation ($input: CreateApiKeyInput!) { createApiKey(input: $input) { key apiKey { id } } }`,
+      { input: { name: 'x', subject, roles: ['BUYER'], expiresAt, idempotencyKey: randomUUID() } },
+      { role: 'admin', subject: 'root' },
+    );
+    const { key = '', apiKey } = data?.createApiKey ?? {};
+    const tokenAddress = await newToken();
+    const ask = async (bearer: string, dryRun: boolean) => {
+      const input = purchaseInput(tokenAddress, { buyerId: subject, dryRun });
+      return askOver('http', market.url, { query: PURCHASE, variables: { input }, bearer });
+    };
+    await ask(key, true);
+    await ask(await tokenOf({ role: 'buyer', subject }), false);
+    await finished({ callerSubjects: [subject] }, 2);
+    const found = (filter: Record<string, unknown>) => entries({ callerSubjects: [subject], ...filter });
+    const ofKey = [{ field: 'purchase', outcome: 'DRY_RUN', errorCode: null }];
+    expect(await found({ apiKeyIds: [apiKey?.id] })).toMatchObject(ofKey);
+    expect(await found({ outcomes: ['DRY_RUN'] })).toMatchObject(ofKey);
+    expect(await found({ outcomes: ['FAILED'] })).toEqual([]);
+  });
+
+  it('can be read by a target that looks like the id of an object', async () => {
+    const subject = Buffer.from(`Purchase:${randomUUID()}`).toString('base64url');
+    const tokenAddress = await newToken();
+    await market.send(
+      PURCHASE,
+      { input: purchaseInput(tokenAddress, { buyerId: subject }) },
+      { role: 'buyer', subject },
+    );
+    expect(await finished({ targetIds: [subject] })).toMatchObject([{ callerSubject: subject }]);
+  });
+
   it('is append-only: an outcome is added once, nothing else changes, nothing goes', async () => {
     await newToken();
     const { sql } = market.database.handle;

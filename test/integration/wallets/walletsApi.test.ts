@@ -9,6 +9,7 @@ import { toBaseUnits } from '../../../src/ledger/units.ts';
 import { createEmbeddedHolder } from '../../support/wallets/embeddedWallets.ts';
 import { startMarketplace, type Marketplace, type TestCaller } from '../../support/http/marketplace.ts';
 import { openProject } from '../../../devnet/platform.ts';
+import { withFaults, type FaultPlan } from '../../support/faults/faultyNetwork.ts';
 import { EVENTUALLY } from '../../support/wallets/walletWorld.ts';
 import { activeReceipt, cashOutInput } from '../../support/warehouse.ts';
 
@@ -34,9 +35,12 @@ interface Act {
 }
 
 let market: Marketplace;
+let faults: FaultPlan = () => null;
 const holder = createEmbeddedHolder();
 beforeAll(async () => {
-  market = await startMarketplace();
+  market = await startMarketplace({
+    wrapNetwork: (inner) => withFaults(inner, (...call) => faults(...call)),
+  });
 });
 afterAll(() => market.stop());
 
@@ -119,6 +123,29 @@ describe('a retirement', () => {
     expect(JSON.stringify(submissions.data)).toContain(
       '{"kind":"RETIRE","signer":"HOLDER","state":"SUCCEEDED"}',
     );
+  });
+
+  it('does not show its buyer why a node can not be asked, which may name its address', async () => {
+    const { tokenAddress } = await openProject(market.app, 1000n);
+    await market.network.transfer(tokenAddress, holder.address, toBaseUnits(1n));
+    const asked = { tokenAddress, amountCO2e: 1, holderAddress: holder.address, beneficiary: 'Acme' };
+    const prepared = await market.send<{ prepareRetirement: { holderAct: Act } }>(
+      PREPARE_RETIREMENT,
+      { input: { ...asked, idempotencyKey: randomUUID() } },
+      buyer,
+    );
+    const act = given(prepared.data?.prepareRetirement.holderAct);
+    faults = (method) => (method === 'outcome' ? 'unreachable' : null);
+    const submitting = submit(act, buyer);
+    const { sql } = market.database.handle;
+    const reasons = () => sql`SELECT 1 FROM submissions WHERE state = 'PENDING' AND state_reason IS NOT NULL`;
+    await expect.poll(reasons).toHaveLength(1);
+    const node = `query ($id: ID!) { node(id: $id) { ... on HolderAct { state stateReason } } }`;
+    expect((await market.send(node, { id: act.id }, buyer)).data).toEqual({
+      node: { state: 'SUBMITTED', stateReason: null },
+    });
+    faults = () => null;
+    expect((await submitting).errors).toEqual([]);
   });
 
   it('is the same request when its note is null, empty or left out', async () => {

@@ -450,7 +450,12 @@ describe('deployRampSettlement', () => {
     await expect(cashOut(fresh.dependencies, farmer, cashOutInput(receipt))).rejects.toMatchObject({
       code: 'CONFLICT',
     });
-    const input = { idempotencyKey: randomUUID() };
+    const inputs = [{ idempotencyKey: randomUUID() }, { idempotencyKey: randomUUID() }];
+    const atOnce = await Promise.allSettled(inputs.map((each) => deploy(fresh, each)));
+    expect(atOnce.filter(({ status }) => status === 'rejected')).toMatchObject([
+      { reason: { code: 'CONFLICT', details: { settlementAddress: null } } },
+    ]);
+    const input = inputs.find((_, i) => atOnce[i]?.status === 'fulfilled') ?? { idempotencyKey: '' };
     const deployed = await deploy(fresh, input);
     expect(deployed).toMatchObject({ state: 'DEPLOYED', treasuryAddress: bare.custodyAddress });
     expect(await deploy(fresh, input)).toEqual(deployed);
