@@ -135,6 +135,10 @@ describe('an API key', () => {
     expect(await find(false)).toMatchObject({ apiKeys: { edges: [{ node: { id: apiKey.id } }] } });
     const operators = await market.send(list, { subject }, { role: 'operator', subject: 'ops' });
     expect(operators.errors[0]?.extensions.code).toBe('FORBIDDEN');
+    const node = 'query ($id: ID!) { node(id: $id) { id } }';
+    expect((await market.send(node, { id: apiKey.id }, admin)).data).toEqual({ node: { id: apiKey.id } });
+    for (const caller of [{ role: 'operator', subject: 'ops' } as const, { role: 'buyer', subject } as const])
+      expect((await market.send(node, { id: apiKey.id }, caller)).data).toEqual({ node: null });
   });
 
   it.each([

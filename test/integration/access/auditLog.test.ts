@@ -22,6 +22,7 @@ beforeAll(async () => {
 afterAll(() => market.stop());
 
 interface Entry {
+  id: string;
   field: string;
   outcome: string | null;
   errorCode: string | null;
@@ -37,7 +38,7 @@ const operator = { role: 'operator', subject: 'ops' } as const;
 const buyer = { role: 'buyer', subject: 'acme' } as const;
 
 const ENTRIES = `query ($filter: AuditEntryFilter) { auditEntries(first: 20, filter: $filter) { edges { node {
-  field outcome errorCode callerSubject callerRoles remoteAddress requestId targetIds endedAt } } } }`;
+  id field outcome errorCode callerSubject callerRoles remoteAddress requestId targetIds endedAt } } } }`;
 const PURCHASE = 'mutation ($input: PurchaseInput!) { purchase(input: $input) { purchase { id } } }';
 
 async function entries(filter: Record<string, unknown>): Promise<Entry[]> {
@@ -187,7 +188,7 @@ describe('the trail', () => {
       { input: purchaseInput(token, { buyerId: subject }) },
       { role: 'buyer', subject },
     );
-    await finished({ callerSubjects: [subject] });
+    const [entry] = await finished({ callerSubjects: [subject] });
     const now = Math.floor(Date.now() / 1000);
     const found = async (filter: Record<string, unknown>) =>
       (await entries({ callerSubjects: [subject], ...filter })).length;
@@ -200,6 +201,10 @@ describe('the trail', () => {
     expect(await found({ outcomes: [] })).toBe(0);
     expect(await found({ until: now - 60 })).toBe(0);
     expect(await found({ unfinished: true })).toBe(0);
+    const node = 'query ($id: ID!) { node(id: $id) { id } }';
+    const id = entry?.id;
+    expect((await market.send(node, { id }, operator)).data).toEqual({ node: { id } });
+    expect((await market.send(node, { id }, { role: 'buyer', subject })).data).toEqual({ node: null });
   });
 
   it('can be read by API key, without what its subject did with a token, and by dry run', async () => {

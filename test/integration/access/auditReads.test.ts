@@ -61,11 +61,11 @@ interface Entry {
   targetIds: string[];
 }
 
-async function readsBy(callerSubject: string): Promise<Entry[]> {
+async function readsBy(callerSubject: string, filter: { unfinished?: boolean } = {}): Promise<Entry[]> {
   const answer = await market.send<{ auditEntries: { nodes: Entry[] } }>(
     `query ($filter: AuditEntryFilter) { auditEntries(first: 100, filter: $filter) {
       nodes { kind field outcome endedAt errorCode requestId targetIds } } }`,
-    { filter: { callerSubjects: [callerSubject], kinds: ['READ'] } },
+    { filter: { callerSubjects: [callerSubject], kinds: ['READ'], ...filter } },
     auditor,
   );
   expect(answer.errors).toEqual([]);
@@ -95,6 +95,8 @@ describe('what an operator reads of others leaves an entry', () => {
     expect(reply.data).toEqual({ receipt: { farmerId: 'wanjiru' } });
     const [entry, ...others] = await readsBy(caller.subject);
     expect(others).toEqual([]);
+    // A read never gets an outcome, so it is not an operation that has not ended.
+    expect(await readsBy(caller.subject, { unfinished: true })).toEqual([]);
     expect(entry).toMatchObject({
       kind: 'READ',
       field: 'receipt',
