@@ -5,7 +5,6 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import type { ErrorCode } from '../../../src/lib/errors.ts';
-import { readLedgerNetwork } from '../../../src/resolvers/operations/readLedgerNetwork.ts';
 import { askOver, codesOf, TRANSPORTS, type Question } from '../../support/http/askOver.ts';
 import { testLimits } from '../../support/http/httpServer.ts';
 import { startMarketplace, tokenOf, type Marketplace } from '../../support/http/marketplace.ts';
@@ -291,19 +290,6 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
     const useful = await askOver(transport, closed.url, { query: '{ ledgerNetwork { name } }' });
     expect(useful.errors).toEqual([]);
   });
-});
-
-it('asks the node twice at most for what many callers want to know of it at once', async () => {
-  const { dependencies } = market.app;
-  let reads = 0;
-  const network = {
-    ...dependencies.network,
-    status: () => ((reads += 1), dependencies.network.status()),
-  };
-  const asked = Array.from({ length: 50 }, () => readLedgerNetwork({ ...dependencies, network }).askNode());
-  const [first, ...others] = await Promise.all(asked);
-  expect(others.every(({ settlementAddress }) => settlementAddress === first?.settlementAddress)).toBe(true);
-  expect(reads).toBeLessThanOrEqual(2);
 });
 
 describe('what only HTTP can carry', () => {

@@ -10,6 +10,7 @@ import { manualRampSessions, submissions } from '../../../src/db/tables/index.ts
 import type { EmbeddedNetwork } from '../../support/embeddedNetwork.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
 import { createManualProvider } from '../../../src/ramp/manual/manualProvider.ts';
+import { changeManualStatus } from '../../../src/ramp/manual/manualStatuses.ts';
 import type { RampProvider, RampStatus } from '../../../src/ramp/port.ts';
 import {
   findOffRampSession,
@@ -626,6 +627,23 @@ describe('setManualSessionStatus', () => {
     await set(first, 'processing');
     await set(first, 'pending');
     await set(second, 'processing');
+    // An operator may take over from another one who has not paid.
+    await set(first, 'pending');
+    await set(first, 'processing');
+  });
+
+  it('lets no payout begin that is cancelled at the same moment', async () => {
+    const { providerSessionId: sessionId } = await depositedCashOut(platform);
+    let beginning: Promise<unknown> | undefined;
+    await platform.dependencies.db.transaction(async (tx) => {
+      const at = platform.dependencies.clock.now();
+      await changeManualStatus(tx, sessionId, { status: 'failed', setBy: null }, { at, from: 'pending' });
+      const change = { sessionId, status: 'processing' } as const;
+      beginning = setManualSessionStatus(platform.dependencies, 'operator-1', change);
+      beginning.catch(() => {});
+      await expect.poll(() => hasLockWait(marketplace.database.handle)).toBe(true);
+    });
+    await expect(beginning).rejects.toMatchObject({ code: 'CONFLICT', details: { state: 'FAILED' } });
   });
 
   it('keeps who set each status, and the reference of the payment', async () => {
