@@ -17,6 +17,7 @@ import {
   printSchema,
 } from 'graphql';
 import { describe, expect, it } from 'vitest';
+import type * as z from 'zod';
 import { NODE_TYPES } from '../../../src/schema/core/globalIds.ts';
 import { ownersOf } from '../../../src/schema/core/ownedBy.ts';
 import { schema } from '../../../src/schema/index.ts';
@@ -160,6 +161,33 @@ describe('the contract', () => {
             .map(({ name }) => `${input.name}.${name}`),
     );
     expect(silent).toEqual([]);
+  });
+
+  it('refuses every text without a limit or with a NUL, and every list of more than 100 of them', () => {
+    // Compared with what this API gave out, or looked up among a few names; neither is stored.
+    const compared = ['reviewVersion', 'signingHaltVersion', 'log', 'after', 'before'];
+    const taken = types
+      .flatMap((type) =>
+        isInputObjectType(type)
+          ? Object.values(type.getFields()).map((field) => [`${type.name}.${field.name}`, field] as const)
+          : isObjectType(type)
+            ? Object.values(type.getFields()).flatMap(({ name, args }) =>
+                args.map((arg) => [`${type.name}.${name}(${arg.name})`, arg] as const),
+              )
+            : [],
+      )
+      .filter(([, { name }]) => !compared.includes(name))
+      .flatMap(([place, { type, extensions }]) => {
+        const { validate } = extensions['pothosOptions'] as { validate?: { schema: z.ZodType } };
+        const isText = getNamedType(type).name === 'String';
+        const isList = isListType(isNonNullType(type) ? type.ofType : type);
+        const bad = [
+          ...(isText ? ['x'.repeat(40_000), 'x\0'].map((text) => (isList ? [text] : text)) : []),
+          ...(isList && !isEnumType(getNamedType(type)) ? [Array(101).fill('x')] : []),
+        ];
+        return bad.filter((value) => validate?.schema.safeParse(value).success ?? true).map(() => place);
+      });
+    expect(taken).toEqual([]);
   });
 
   it('names the unit of every amount and time', () => {
