@@ -24,6 +24,7 @@ import {
   periodText,
   placeOf,
   reasonText,
+  serialText,
   shown,
   shownName,
   timeOf,
@@ -125,7 +126,7 @@ function drawn(doc: Document, site: Site, { record, inclusion, check }: Certific
   add('P', () => doc.moveDown(0.3).fontSize(10).fillColor(DIM).text(timeOf(record.timestamp)).moveDown(1.2));
   const warning = warningOf(check, site.network.name);
   if (warning !== null) add('P', () => doc.fillColor(BAD).text(warning).moveDown(1.2));
-  for (const [name, value] of [...linesOf(site, record), logLine(inclusion)]) {
+  for (const [name, value] of [...linesOf(site, record), ['Public log', textOfLog(inclusion)] as const]) {
     if (value !== null) add('P', () => writeLine(doc, name, print(value)));
   }
   add('Figure', () => drawQr(doc, url));
@@ -155,7 +156,7 @@ function linesOf(site: Site, record: CertificateRecord): Line[] {
   const { project, serialRange, period } = record;
   return [
     ['Beneficiary’s id', record.beneficiaryId],
-    ['Serial numbers', serialRange && `${serialRange.first} to ${serialRange.last}`],
+    ['Serial numbers', serialRange && serialText(serialRange)],
     ['Project', project.assetId],
     ['Kind', `${project.projectType}, ${project.creditType}`],
     ['Vintage', String(project.vintageYear)],
@@ -178,13 +179,17 @@ function placeText(project: CertificateRecord['project']): string {
   return country === null ? location : `${location}, ${country}`;
 }
 
-function logLine(inclusion: Inclusion): Line {
-  if (inclusion.outcome !== 'PROVED') return ['Public log', 'not in the log yet when this file was made'];
-  const { proof } = inclusion;
-  return [
-    'Public log',
-    `leaf ${proof.leafIndex} of ${proof.treeSize} in ${originOf(proof)}; the proof is in certificate.json`,
-  ];
+function textOfLog(inclusion: Inclusion): string {
+  switch (inclusion.outcome) {
+    case 'PROVED': {
+      const { leafIndex, treeSize } = inclusion.proof;
+      return `leaf ${leafIndex} of ${treeSize} in ${originOf(inclusion.proof)}; the proof is in certificate.json`;
+    }
+    case 'NOT_YET':
+      return 'not in the log yet when this file was made';
+    case 'NO_ANSWER':
+      return 'not known: the log could not be read when this file was made';
+  }
 }
 
 function writeName(doc: Document, name: string): void {

@@ -34,6 +34,10 @@ export function periodText({ from, until }: { from: string; until: string }): st
   return last === from ? from : `${from} to ${last}`;
 }
 
+export function serialText({ first, last }: { first: string; last: string }): string {
+  return first === last ? first : `${first} to ${last}`;
+}
+
 const regions = new Intl.DisplayNames('en', { type: 'region', fallback: 'code' });
 
 export function countryName(code: string): string {

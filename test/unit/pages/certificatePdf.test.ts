@@ -3,11 +3,12 @@
  */
 import { inflateSync } from 'node:zlib';
 import { expect, it } from 'vitest';
-import { systemClock } from '../../../src/lib/clock.ts';
 import type { CertificateRecord, NetworkCheck } from '../../../src/pages/certificateRecord.ts';
 import { createCertificatePdf } from '../../../src/pages/certificatePdf.ts';
+import type { Inclusion } from '../../../src/pages/inclusion.ts';
 import { visualLines } from '../../../src/pages/visualOrder.ts';
 import { CERTIFICATE_RECORD } from '../../support/certificateRecord.ts';
+import { pageSite } from '../../support/pageSite.ts';
 
 it('prints text that is written from right to left in its order, with what is written from left to right in it', () => {
   const [a, b, c] = ['\u{627}\u{628}', '\u{5d0}\u{5d1}', '\u{629}'];
@@ -24,21 +25,14 @@ it('prints text that is written from right to left in its order, with what is wr
   expect(lines(`${a.repeat(2)} ${b}`, 3)).toEqual(['\u{627}\u{628}\u{627}', '\u{628}', b]);
 });
 
-const SITE = {
-  publicUrl: 'https://api.example',
-  network: { name: 'mainnet', networkId: 'x' },
-  recordCommands: null,
-  checkInclusion: () => null,
-  clock: systemClock,
-};
-
 async function printed(
   facts: Partial<CertificateRecord>,
   check: NetworkCheck = { outcome: 'SAME', checkedAt: 7 },
+  inclusion: Inclusion = { outcome: 'NOT_YET' },
 ): Promise<string[]> {
-  const makePdf = createCertificatePdf(SITE);
+  const makePdf = createCertificatePdf(pageSite());
   const { body } = await makePdf(
-    { record: { ...CERTIFICATE_RECORD, ...facts }, inclusion: { outcome: 'NOT_YET' }, check },
+    { record: { ...CERTIFICATE_RECORD, ...facts }, inclusion, check },
     { addressKey: 'a', chargeCpu: () => undefined },
   );
   return printedLines(Buffer.from(body));
@@ -65,6 +59,23 @@ it('says that the network contradicts it, as the page does, and nothing of a net
   expect(missing).toMatch(/The network has no such record.*Don’t rely on this certificate/);
   const other = await saying({ outcome: 'DIFFERENT', checkedAt: 7, fields: ['beneficiary'] });
   expect(other).toMatch(/The network’s record differs.*Don’t rely on this certificate/);
+});
+
+it('says of the public log what is known: that the entry comes later, or that the log could not be read', async () => {
+  const saying = async (outcome: 'NOT_YET' | 'NO_ANSWER') =>
+    (await printed({}, undefined, { outcome })).join(' ');
+  expect(await saying('NOT_YET')).toContain('not in the log yet when this file was made');
+  const unknown = await saying('NO_ANSWER');
+  expect(unknown).toContain('the log could not be read when this file was made');
+  expect(unknown).not.toContain('not in the log');
+});
+
+it('names the one serial number of one tonne once', async () => {
+  const first = 'VCS-1-2024-000004';
+  const lines = async (last: string) =>
+    (await printed({ serialRange: { first, last } })).filter((line) => line.startsWith('Serial numbers'));
+  expect(await lines(first)).toEqual([`Serial numbers ${first}`]);
+  expect(await lines('VCS-1-2024-000005')).toEqual([`Serial numbers ${first} to VCS-1-2024-000005`]);
 });
 
 /** The printed text in the order of a reader: glyphs from left to right, lines from top to bottom. */
@@ -102,7 +113,7 @@ function printedLines(pdf: Buffer): string[] {
 }
 
 it('is made for each address in its turn, however many another one waits for', async () => {
-  const makePdf = createCertificatePdf(SITE);
+  const makePdf = createCertificatePdf(pageSite());
   const made: string[] = [];
   const ask = async (addressKey: string) => {
     await makePdf(
