@@ -7,7 +7,7 @@
  * cell. In many countries spreadsheets end cells at semicolons, and then quotes that begin after a comma
  * don't hold a cell together.
  */
-const FORMULA = /(^|[;\t\r\n])(?=[\s"\u{feff}]*[=+\-@\uff0b\uff0d\uff1d\uff20])|^(?=[\t\r\n])/gu;
+const FORMULA = /(^|[;\t\r\n])(?=[\s"]*[=+\-@\uff0b\uff0d\uff1d\uff20])/gu;
 /** A negative amount is a number, not a formula. */
 const NUMBER = /^-?\d+(\.\d+)?$/;
 
