@@ -172,9 +172,7 @@ function sameFacts(
     isOfFirstDate && firstDate !== null ? { ...record, timestamp: firstDate } : record,
   );
   const others = namesOf(facts, own).filter(
-    (name) =>
-      !(facts[name] === null && own[name] !== null && BESIDE_THE_RECORD.has(name)) &&
-      !isSame(facts[name], own[name]),
+    (name) => !(facts[name] === null && BESIDE_THE_RECORD.has(name)) && !isSame(facts[name], own[name]),
   );
   if (others.length === 0) {
     const same = 'Every fact of the file’s record is the same as here';
