@@ -11,8 +11,6 @@ export interface Found {
   assetIds: string[];
 }
 
-const MAX_TEXT = 256;
-
 const BY_SERIAL = `query FindBySerial($text: String!) { retirementRecordBySerial(serial: $text) { ...ListedRecord } }
 ${LISTED_RECORD}`;
 const BY_HASH = `query FindByHash($text: String!) {
@@ -45,9 +43,9 @@ interface Answer {
 }
 
 export async function search(ask: Ask, given: string): Promise<Found> {
-  const written = given.trim().slice(0, MAX_TEXT);
+  const written = given.trim();
   // NFC, as the platform writes asset ids; other holders write names freely.
-  const text = written.normalize('NFC').slice(0, MAX_TEXT);
+  const text = written.normalize('NFC');
   const answers: (Answer | null)[] = [];
   for (const [source, variables] of questionsAbout(text, written)) {
     const answer = await askOrNull<Answer>(ask, source, variables);
@@ -70,7 +68,7 @@ export async function search(ask: Ask, given: string): Promise<Found> {
 function* questionsAbout(text: string, name: string): Generator<[string, Record<string, unknown>]> {
   const place = readPublicId(text);
   const hash = /^(?:0x)?([0-9a-f]{64})$/i.exec(text)?.[1]?.toLowerCase();
-  if (place !== null && place.tokenAddress.length > 20) yield [BY_PLACE, { ...place }];
+  if (place !== null) yield [BY_PLACE, { ...place }];
   if (/.-\d{6,19}$/.test(text)) yield [BY_SERIAL, { text }];
   if (hash !== undefined) {
     // As the networks print hashes: with 0x if addresses have it, and without.
@@ -82,7 +80,6 @@ function* questionsAbout(text: string, name: string): Generator<[string, Record<
     yield [BY_NODE, { text }];
     yield [BY_TOKEN, { text }];
   }
-  if (text === '') return;
   yield [BY_ASSET_ID, { text }];
   yield [BY_NAME, { name }];
 }

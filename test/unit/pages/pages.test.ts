@@ -4,18 +4,22 @@
 import { GraphQLError, parse, validate } from 'graphql';
 import { describe, expect, it, vi } from 'vitest';
 import { schema } from '../../../src/schema/index.ts';
+import { askFor } from '../../../src/pages/ask.ts';
 import { beneficiaryPage } from '../../../src/pages/beneficiary.tsx';
 import { checkOnNetwork } from '../../../src/pages/certificateRecord.ts';
 import { csvOf } from '../../../src/pages/csv.ts';
 import { recordCommands as onEvm } from '../../../src/ledger/network/evm/recordCommands.ts';
 import { recordCommands as onStellar } from '../../../src/ledger/network/stellar/recordCommands.ts';
+import { errorPage } from '../../../src/pages/errorPage.tsx';
 import { isFree, standingAt, standingText } from '../../../src/pages/receipt.tsx';
 import { OlderLink } from '../../../src/pages/parts/recordList.tsx';
+import { Foreign, Name } from '../../../src/pages/parts/shownText.tsx';
 import { WeekChart } from '../../../src/pages/parts/weekChart.tsx';
 import { beneficiaryPath, readPublicId } from '../../../src/pages/records.ts';
 import { rendered } from '../../../src/pages/render.ts';
 import { search } from '../../../src/pages/search.ts';
 import { grouped, isoOf, periodText, placeOf, shown, sumOf } from '../../../src/pages/text.ts';
+import { CERTIFICATE_RECORD } from '../../support/certificateRecord.ts';
 import { pageSite } from '../../support/pageSite.ts';
 
 const READER_WAITS_MS = 3_000;
@@ -27,6 +31,14 @@ describe('text of strangers', () => {
     expect(shown(`e${'\u{301}'.repeat(9_999)}`, 50).length).toBeLessThanOrEqual(50);
     expect(shown('\u{202e}evil\n\u{0}', 50)).toBe('\u{fffd}evil\u{fffd}\u{fffd}');
     expect(shown('می\u{200c}خواهم', 50)).toBe('می\u{200c}خواهم');
+  });
+
+  it('is on a page as text, without what changes its surroundings, and not at any length', () => {
+    for (const show of [(text: string) => Foreign({ text }), (name: string) => Name({ name })]) {
+      expect(rendered(show('<b>&"'))).toBe('<bdi class="foreign">&lt;b&gt;&amp;&quot;</bdi>');
+      expect(rendered(show('\u{202e}evil'))).toBe('<bdi class="foreign">\u{fffd}evil</bdi>');
+      expect(rendered(show('W'.repeat(10_000))).length).toBeLessThan(200);
+    }
   });
 
   it.each(['=1+1', '+1', '-2+3', '@SUM(A1)', '\t=1', '\u{feff}=1', '＝1', '＋1', '－1', '＠A1', '\r=1'])(
@@ -71,14 +83,48 @@ it('shows the retirements of a beneficiary who has more of them than are added u
   expect(String(body)).toContain('There are too many retirements to add up');
 });
 
-it('asks for a name as it is written, which the API finds in both spellings', async () => {
-  const written = 'Cafe\u{301}';
-  const asked: unknown[] = [];
-  await search(async (_source, variables) => {
-    asked.push(...(variables && 'name' in variables ? [variables['name']] : []));
-    return { data: {} };
-  }, written);
-  expect(asked).toEqual([written]);
+describe('the search', () => {
+  const searching = async (text: string, found: Record<string, unknown> = {}) => {
+    const asked: unknown[] = [];
+    const ask = async (source: string, variables: Record<string, unknown> = {}) => {
+      asked.push(variables['name'] ?? variables['text']);
+      return { data: source.includes('FindByGlobalId') ? found : {} };
+    };
+    return { asked, ...(await search(ask, text)) };
+  };
+
+  it.each(['Cafe\u{301}', 'W'.repeat(500)])(
+    'asks for a name as it is written, which the API finds in both spellings: %s',
+    async (written) => {
+      expect((await searching(` ${written} `)).asked.at(-1)).toBe(written);
+    },
+  );
+
+  it('asks for a transaction’s hash with and without the beginning that some networks give it', async () => {
+    const hash = 'ab'.repeat(32);
+    for (const text of [hash, `0x${hash}`, hash.toUpperCase()]) {
+      expect((await searching(text)).asked).toEqual([`0x${hash}`, hash]);
+    }
+  });
+
+  it('takes no other object for a retirement', async () => {
+    const id = Buffer.from('Project:01a1fd63-66ce-7db7-82fe-eaf1f3dffd1e').toString('base64url');
+    expect((await searching(id, { node: {} })).records).toEqual([]);
+    expect((await searching(id, { node: CERTIFICATE_RECORD })).records).toEqual([CERTIFICATE_RECORD]);
+  });
+});
+
+it('says when a page that can’t be shown may be asked for again', async () => {
+  const extensions = { code: 'OVERLOADED', retryAfterSeconds: 3 };
+  const ask = async () => ({ data: null, errors: [new GraphQLError('busy', { extensions })] });
+  await expect(askFor(ask, '{ viewer { id } }')).rejects.toMatchObject({
+    code: 'OVERLOADED',
+    details: { retryAfterSeconds: 3 },
+  });
+  const failure = { status: 503, message: 'busy', requestId: 'r', retryAfterSeconds: 3 };
+  const { status, headers, body } = errorPage(pageSite(), failure);
+  expect([status, headers['retry-after']]).toEqual([503, '3']);
+  expect(String(body)).toContain('Try again in 3 s.');
 });
 
 it('names as the most that a week has no less than it has', () => {
