@@ -81,6 +81,12 @@ const decideOn = (field: 'grant' | 'refuse', { id }: { id: string }, caller: Tes
   );
 const grant = (approval: { id: string }, caller: TestCaller) => decideOn('grant', approval, caller);
 const refuse = (approval: { id: string }, caller: TestCaller) => decideOn('refuse', approval, caller);
+/** What a request's approver or requester sees that it is about. */
+const targetShownTo = async ({ id }: { id: string }, caller: TestCaller) => {
+  const query = 'query ($id: ID!) { node(id: $id) { ... on ApprovalRequest { target { __typename } } } }';
+  return (await market.send<{ node: unknown }>(query, { id }, caller)).data?.node;
+};
+
 const localId = ({ id }: { id: string }) => Buffer.from(id, 'base64url').toString().split(':')[1] ?? '';
 
 async function largeProject(caller: TestCaller = dev) {
@@ -404,6 +410,14 @@ describe('a decision of a review', () => {
     });
   });
 
+  it('does not show the submission to its requester any more who is no operator', async () => {
+    const { globalId } = await reviewed();
+    const { approval } = payloadOf(await decide(globalId, 'ADOPT', first));
+    expect(await targetShownTo(approval, first)).toEqual({ target: { __typename: 'Submission' } });
+    expect(await targetShownTo(approval, { ...first, role: 'buyer' })).toEqual({ target: null });
+    await refuse(approval, first);
+  });
+
   it('does not take effect when the review was decided, or is another one by then', async () => {
     const decided = await reviewed();
     const { approval } = payloadOf(await decide(decided.globalId, 'RESUME', first));
@@ -467,11 +481,8 @@ describe('a payout', () => {
   it('is not shown to its requester any more who is no operator', async () => {
     const { providerSessionId } = await depositedCashOut(market.app);
     const { approval } = payloadOf(await report(providerSessionId, 'SETTLED', first));
-    const query = `query ($id: ID!) { node(id: $id) { ... on ApprovalRequest { target { __typename } } } }`;
-    const shownTo = async (caller: TestCaller) =>
-      (await market.send<{ node: unknown }>(query, { id: approval.id }, caller)).data?.node;
-    expect(await shownTo(first)).toEqual({ target: { __typename: 'OffRampSession' } });
-    expect(await shownTo({ ...first, role: 'buyer' })).toEqual({ target: null });
+    expect(await targetShownTo(approval, first)).toEqual({ target: { __typename: 'OffRampSession' } });
+    expect(await targetShownTo(approval, { ...first, role: 'buyer' })).toEqual({ target: null });
     await refuse(approval, first);
   });
 
