@@ -1,6 +1,7 @@
 /**
- * Callers see the kind of an off-ramp session's ramp provider; only operators see its address.
+ * Callers see the kind of an off-ramp session's ramp provider; only operators see its address, and the reviews.
  */
+import { randomUUID } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { encodeGlobalId } from '../../../src/schema/core/globalIds.ts';
@@ -38,4 +39,19 @@ it('shows farmers its kind, and operators its address, too', async () => {
   const cancelled = await market.send(CANCEL, { id }, owner);
   expect(cancelled.errors[0]?.extensions.code).toBe('CONFLICT');
   expect(JSON.stringify(cancelled)).not.toContain('ramp.internal');
+});
+
+it('shows its reviews, with who decided and why, to operators alone', async () => {
+  const session = await depositedCashOut(market.app);
+  await changePastRules(
+    market.database,
+    sql`INSERT INTO off_ramp_reviews (id, off_ramp_session_id, flagged_because, state_before, opened_at, closed_at,
+      statuses_seen) VALUES (${randomUUID()}, ${session.id}, 'tested', 'OPENING', now(), now(), 0)`,
+  );
+  const query = 'query ($id: ID!) { offRampSession(id: $id) { reviews { flaggedBecause } } }';
+  const id = encodeGlobalId('OffRampSession', session.id);
+  const shownTo = async (caller: TestCaller) =>
+    (await market.send<{ offRampSession: object }>(query, { id }, caller)).data?.offRampSession;
+  expect(await shownTo(operator)).toEqual({ reviews: [{ flaggedBecause: 'tested' }] });
+  expect(await shownTo(owner)).toEqual({ reviews: [] });
 });

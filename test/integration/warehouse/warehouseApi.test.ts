@@ -271,6 +271,9 @@ describe('who may do what', () => {
     for (const caller of [farmer, warehouse, operator]) expect(await seenBy(caller)).toContain(tokenAddress);
     expect(await seenBy(otherFarmer)).toEqual([]);
     expect(await seenBy({ role: 'warehouse', subject: 'MSA-1' })).toEqual([]);
+    // The farmer's or the warehouse's subject without the role.
+    for (const { subject } of [farmer, warehouse])
+      expect(await seenBy({ role: 'lender', subject })).toEqual([]);
     // Another farmer's token shows nothing, whatever is asked for.
     const one = 'query R($a: Address!) { receipt(tokenAddress: $a) { state } }';
     const hidden = await marketplace.send(one, { a: tokenAddress }, otherFarmer);
