@@ -69,13 +69,22 @@ beforeAll(async () => {
   origin = new URL(market.url).origin;
   const now = Math.floor(Date.now() / 1000);
   const [seeded] = await seedRecords(market.database.handle, {
-    projects: [{ countryCode: 'BR', vintageYear: 2020 }],
-    records: Object.values(HOSTILE).map((beneficiary, i) => ({
-      project: 0,
-      timestamp: now - 1000 + i,
-      tonnes: 3,
-      beneficiary,
-    })),
+    projects: Array.from({ length: 22 }, (_, i) => ({ countryCode: 'BR', vintageYear: 2020 - i })),
+    records: [
+      ...Object.values(HOSTILE).map((beneficiary, i) => ({
+        project: 0,
+        timestamp: now - 1000 + i,
+        tonnes: 3,
+        beneficiary,
+      })),
+      // In more vintages than a page of totals has by default, and on more days than it can have.
+      ...Array.from({ length: 105 }, (_, i) => ({
+        project: 1 + (i % 21),
+        timestamp: now - (i + 1) * 86_400,
+        tonnes: 2,
+        beneficiary: 'Many Parts',
+      })),
+    ],
   });
   foreignToken = seeded?.tokenAddress ?? '';
   const project = payloadOf<{ tokenAddress: string }>(
@@ -441,6 +450,12 @@ describe('pages', () => {
       expect((await get(`${path}.csv`)).text, name).toContain(',Caf\u00e9,1,');
       expect((await get(`/?q=${encodeURIComponent(name)}`)).text, name).toContain(`/${tokenAddress}-1"`);
     }
+  });
+
+  it('add up all retirements of a beneficiary, in however many vintages and on however many days', async () => {
+    const { text } = await get('/beneficiaries/Many%20Parts');
+    expect(text).toContain('<dt>Tonnes retired</dt><dd>210</dd>');
+    expect(text).toContain('<dt>Retirements</dt><dd>105</dd>');
   });
 
   it('show nothing personal of a receipt', async () => {
