@@ -204,6 +204,26 @@ export const CASH_OUT_CORRUPTIONS: readonly Corruption[] = [
     sql: `UPDATE off_ramp_sessions SET token_amount_kg = token_amount_kg + 1 WHERE ${SETTLED}`,
   },
   {
+    name: 'custody has paid for more kilograms than the receipt is of',
+    invariant: 'I13',
+    sql: `UPDATE receipts SET quantity_kg = 1 WHERE id = (SELECT receipt_id FROM off_ramp_sessions WHERE ${SETTLED} LIMIT 1)`,
+  },
+  {
+    name: 'a session is to be deposited by no call',
+    invariant: 'I5',
+    sql: `UPDATE off_ramp_sessions SET state = 'DEPOSITING', deposited_at = NULL WHERE ${WAITING}`,
+  },
+  {
+    name: 'a session is to be confirmed by no call',
+    invariant: 'I5',
+    sql: `UPDATE off_ramp_sessions SET state = 'CONFIRMING', resolution = 'SETTLE' WHERE ${WAITING}`,
+  },
+  {
+    name: 'a session is to be refunded by no call',
+    invariant: 'I5',
+    sql: `UPDATE off_ramp_sessions SET state = 'REFUNDING', resolution = 'REFUND' WHERE ${WAITING}`,
+  },
+  {
     name: 'an open deposit is forgotten',
     invariant: 'I9',
     sql: `UPDATE off_ramp_sessions SET state = 'CLOSED', deposited_at = NULL, ended_at = now(), state_reason = 'x' WHERE ${WAITING}`,
