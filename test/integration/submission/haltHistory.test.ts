@@ -8,6 +8,7 @@ import { finalLedger, operatorDecisions, signingAccounts } from '../../../src/db
 import type { LedgerNetwork } from '../../../src/ledger/network/port.ts';
 import { reviewHaltedSigning } from '../../../src/ledger/submission/haltedSigning.ts';
 import { isHaltYounger } from '../../../src/ledger/submission/halts.ts';
+import { haltSigning } from '../../../src/ledger/submission/knownHistory.ts';
 import type { SubmissionDependencies } from '../../../src/ledger/submission/submission.ts';
 import { changePastRules } from '../../support/database/database.ts';
 import { hasLockWait } from '../../support/database/lockWaits.ts';
@@ -70,6 +71,25 @@ it('keeps each reason, and the history that was accepted when the halt ended by 
     { because: 'the first reason', ...ended, ...ACCEPTED },
     { because: 'another reason', ...ended, ...ACCEPTED },
   ]);
+});
+
+it('leaves the review when it is due while the same reason comes again, and makes it due for another one', async () => {
+  const haltFor = async (message: string) => {
+    await haltSigning(deps(), handle().db, { address, message });
+    const [{ isDue } = {}] = await handle()
+      .db.select({ isDue: sql<boolean>`${signingAccounts.reviewDueAt} <= now()` })
+      .from(signingAccounts)
+      .where(eq(signingAccounts.address, address));
+    return isDue;
+  };
+  expect(await haltFor('a test')).toBe(true);
+  // As a review does that begins: each one reads every token.
+  await handle()
+    .db.update(signingAccounts)
+    .set({ reviewDueAt: sql`now() + interval '30 s'` })
+    .where(eq(signingAccounts.address, address));
+  expect([await haltFor('a test'), await haltFor('another reason')]).toEqual([false, true]);
+  await reviewHaltedSigning(reviewing());
 });
 
 it('names the decision by which an operator ended it', async () => {
