@@ -555,7 +555,12 @@ describe('a session that is to be closed', () => {
     expect(await step(id)).toMatchObject({ state: 'NEEDS_REVIEW' });
     const [review] = await readReviews(platform.dependencies, id);
     expect(review?.flaggedBecause).toContain('NOT_FOUND');
-    expect(await decideReviewOf(platform, id, 'RETRY')).toMatchObject({ state: 'CLOSING' });
+    // Questions to the provider begin anew: after many fruitless ones, the next pauses would be long.
+    await database.handle.sql`UPDATE off_ramp_sessions SET fruitless_steps = 30 WHERE id = ${id}`;
+    expect(await decideReviewOf(platform, id, 'RETRY')).toMatchObject({
+      state: 'CLOSING',
+      fruitlessSteps: 0,
+    });
     platform.dependencies.ramp = ramp;
     expect(await step(id)).toMatchObject({ state: 'CLOSED' });
   });

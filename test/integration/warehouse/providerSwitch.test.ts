@@ -8,7 +8,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import type { ComposeOptions, Platform } from '../../../src/startup/compose.ts';
 import type { EmbeddedNetwork } from '../../support/embeddedNetwork.ts';
+import type { Caller } from '../../../src/identity/roles.ts';
 import { createLogger } from '../../../src/lib/logger.ts';
+import { NO_APPROVALS } from '../../../src/resolvers/approvals/approvalPolicy.ts';
+import { requestApproval } from '../../../src/resolvers/approvals/requestApproval.ts';
 import { STRANDED } from '../../../src/resolvers/operations/strandedSessions.ts';
 import { cashOut } from '../../../src/resolvers/warehouse/offRamp/cashOut.ts';
 import {
@@ -79,6 +82,15 @@ const at = ({ url }: RampServer) =>
   ({ kind: 'http', url, apiKey: 'key', callbackSecrets: [], requestsPerSecond: 1000 }) as const;
 const told = (lines: readonly Line[]) =>
   lines.filter(({ level }) => level >= 50).map(({ providerName, sessions }) => [providerName, sessions]);
+const OPERATOR: Caller = {
+  subject: 'operator',
+  roles: ['operator'],
+  warehouseIds: [],
+  expiresAt: 0,
+  apiKeyId: null,
+  jti: null,
+  issuedAt: null,
+};
 const page = { limit: 10, inverted: false };
 const listStranded = async ({ dependencies }: Platform) =>
   (await listOffRampSessions(dependencies, { stranded: true }).list(page)).map(({ id }) => id).sort();
@@ -132,6 +144,16 @@ it('warns operators, asks the new one nothing, and lets them decide or wait', as
       hints: 0,
     });
     expect(await listStranded(platform)).toEqual([waiting]);
+    // A request that no approval could carry out would also hold the payout.
+    const sessionId = before?.providerSessionId ?? '';
+    const asked = { operation: 'setManualSessionStatus', input: { sessionId, status: 'settled' } } as const;
+    const approvalPolicy = { ...NO_APPROVALS, isRequired: true };
+    await expect(requestApproval({ ...dependencies, approvalPolicy }, OPERATOR, asked)).rejects.toMatchObject(
+      {
+        code: 'CONFLICT',
+        message: expect.stringContaining(`"${dependencies.ramp.name}"`) as string,
+      },
+    );
     expect(first.requests).toEqual([]);
   });
 
