@@ -68,7 +68,11 @@ export function createSubmissionWorker(deps: SubmissionDependencies): DueWorker 
   });
   const toSign = countToSign(leases);
   const stepStore = createStepStore(deps);
-  const store = deps.network.signingOrder ? storeThatCounts(stepStore, toSign) : stepStore;
+  const store: StepStore = {
+    ...stepStore,
+    // Signed, it has its slot: counted on, it would take up a second one while the network is asked about it.
+    sign: (request) => stepStore.sign(request).finally(() => toSign.remove(request.intent.submissionId)),
+  };
   const reschedule = createRescheduling(deps.db);
   const reviewHalt = createHaltReview(deps);
   return createDueWorker({
@@ -185,18 +189,6 @@ function countToSign(leases: Pick<Leases<Submission>, 'isHeld'>): ToSign {
       // A submission is released when its step ends, however it ends.
       for (const id of ids) if (!leases.isHeld(id)) ids.delete(id);
       return ids.size;
-    },
-  };
-}
-
-function storeThatCounts(store: StepStore, toSign: ToSign): StepStore {
-  return {
-    ...store,
-    sign: (request) => store.sign(request).finally(() => toSign.remove(request.intent.submissionId)),
-    async endAttempts(submission, open, outcome) {
-      // The same step signs again after its attempts have died.
-      if (submission.signer === 'CUSTODY') toSign.add([submission]);
-      await store.endAttempts(submission, open, outcome);
     },
   };
 }

@@ -1,6 +1,6 @@
 /**
  * On a network with sequences a worker drafts a call only when a slot is free: a draft that can't be signed
- * costs the node a simulation, and must be made again.
+ * costs the node a simulation, and must be made again. It uses every free slot.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { eq } from 'drizzle-orm';
@@ -32,14 +32,19 @@ beforeEach(async () => {
 });
 afterEach(() => end());
 
+async function begin(tokenAddress: string, count: number): Promise<void> {
+  const dependencies = { ...platform.dependencies, mutationWaitMs: 0 };
+  const begun = Array.from({ length: count }, () =>
+    retire(dependencies, 'acme', retirement(tokenAddress, 1n)),
+  );
+  await Promise.all(begun);
+}
+
 it('drafts each call once, however long drafts take and however many calls wait', async () => {
   const { dependencies } = platform;
   const tokenAddress = await holding(platform, BigInt(RETIREMENTS));
   await platform.submissionWorker.stop();
-  const held = Array.from({ length: RETIREMENTS }, () =>
-    retire({ ...dependencies, mutationWaitMs: 0 }, 'acme', retirement(tokenAddress, 1n)),
-  );
-  await Promise.all(held);
+  await begin(tokenAddress, RETIREMENTS);
   const { network } = dependencies.submission;
   const { custodyAddress } = network;
   let drafts = 0;
@@ -69,4 +74,36 @@ it('drafts each call once, however long drafts take and however many calls wait'
     await worker.stop();
   }
   expect(drafts).toBe(RETIREMENTS);
+});
+
+it('signs for every free slot while the node has not answered about what was signed before', async () => {
+  const { submission } = platform.dependencies;
+  const tokenAddress = await holding(platform, BigInt(2 * SLOTS));
+  await platform.submissionWorker.stop();
+  const { network } = submission;
+  const { custodyAddress } = network;
+  let sent = 0;
+  let answer = () => {};
+  const answered = new Promise<void>((resolve) => (answer = resolve));
+  const silent: LedgerNetwork = {
+    ...network,
+    signingOrder: { accounts: [custodyAddress], maxOpenPerAccount: 2 * SLOTS },
+    nextSequences: async () => new Map([[custodyAddress, 1n]]),
+    async broadcast(signedBytes) {
+      sent += 1;
+      await answered;
+      return network.broadcast(signedBytes);
+    },
+  };
+  const worker = createSubmissionWorker({ ...submission, network: silent });
+  worker.start();
+  try {
+    for (const expected of [SLOTS, 2 * SLOTS]) {
+      await begin(tokenAddress, SLOTS);
+      await expect.poll(() => sent).toBe(expected);
+    }
+  } finally {
+    answer();
+    await worker.stop();
+  }
 });
