@@ -257,9 +257,7 @@ async function readChanged(tx: Tx) {
   };
   return {
     projects: new Map(projects.map(({ id, first }) => [id, first])),
-    receiptIds: await idsOf(
-      `SELECT id FROM excerpt_receipts WHERE state IN ('ACTIVE', 'EXPIRED') ORDER BY id`,
-    ),
+    receiptIds: await idsOf('SELECT id FROM excerpt_receipts WHERE token_address IS NOT NULL ORDER BY id'),
     offRampSessionIds: await idsOf(
       'SELECT id FROM excerpt_off_ramp_sessions WHERE provider_session_id IS NOT NULL ORDER BY id',
     ),

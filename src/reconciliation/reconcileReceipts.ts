@@ -3,7 +3,7 @@
  * the token with the contract's open off-ramp sessions. One read of each kind compares a page of receipts:
  * single reads would take hours for a million receipts.
  */
-import { and, inArray, sql, type SQL } from 'drizzle-orm';
+import { and, isNotNull, sql, type SQL } from 'drizzle-orm';
 import { isOneOf } from '../db/manyRows.ts';
 import { offRampSessions, receipts } from '../db/tables/index.ts';
 import {
@@ -32,6 +32,9 @@ type Dependencies = Pick<ReconcileDependencies, 'db' | 'network' | 'isStill'> & 
 
 type ComparedReceipt = Pick<typeof receipts.$inferSelect, 'id' | 'assetId' | 'quantityKg'> & {
   tokenAddress: string;
+  isMinted: boolean;
+  /** The state of its mint while that is not settled; otherwise null. */
+  openMint: 'PENDING' | 'NEEDS_REVIEW' | null;
   /** The settlement contracts of its off-ramp sessions: another contract may be in use now, or none. */
   settlementAddresses: string[];
 };
@@ -78,13 +81,16 @@ const selectReceipts =
         assetId: receipts.assetId,
         quantityKg: receipts.quantityKg,
         tokenAddress: sql<string>`${receipts.tokenAddress}`,
+        isMinted: sql<boolean>`${receipts.state} IN ('ACTIVE', 'EXPIRED')`,
         // The table by its name: Drizzle writes only the column of a query's only table, which would then be
-        // the session's.
+        // the submission's or the session's.
+        openMint: sql<ComparedReceipt['openMint']>`(SELECT max(s.state) FROM submissions s
+          WHERE s.target_id = receipts.id AND s.kind = 'mint' AND s.state IN ('PENDING', 'NEEDS_REVIEW'))`,
         settlementAddresses: sql<string[]>`(SELECT coalesce(jsonb_agg(DISTINCT s.settlement_address), '[]')
           FROM off_ramp_sessions s WHERE s.receipt_id = receipts.id)`,
       })
       .from(receipts)
-      .where(and(inArray(receipts.state, ['ACTIVE', 'EXPIRED']), where));
+      .where(and(isNotNull(receipts.tokenAddress), where));
 
 function nameOfPage(page: readonly ComparedReceipt[]): string {
   return `${page.length} receipts from ${page[0]?.assetId} on`;
@@ -125,18 +131,25 @@ function sumOf(page: readonly Compared[]): Comparison & { isAnswered: boolean } 
 }
 
 /**
- * A receipt token is minted once and never burned.
+ * A receipt token is minted once and never burned. While its mint is not settled, it may have landed.
  * @returns the receipts whose token the network did not refuse
  */
-async function compareSupplies({ network }: Dependencies, page: readonly Compared[]): Promise<Compared[]> {
+async function compareSupplies(
+  { network, isStill = false }: Dependencies,
+  page: readonly Compared[],
+): Promise<Compared[]> {
   const answers = await askAbout(page, (tokens) => network.totalSuppliesOf(tokens));
   for (const [at, compared] of page.entries()) {
     const minted = amountOf(compared, answers[at], 'I3');
-    const { assetId, quantityKg } = compared.receipt;
+    const { assetId, quantityKg, isMinted, openMint } = compared.receipt;
     const deposited = toBaseUnits(quantityKg);
-    if (minted === null || minted === deposited) continue;
-    const message = `${assetId}: ${minted} base units were minted, ${deposited} were deposited`;
-    compared.comparison.findings.push({ invariant: 'I3', message });
+    if (minted === null || minted === (isMinted ? deposited : 0n)) continue;
+    const message =
+      `${assetId}: ${minted} base units were minted, ${deposited} were deposited` +
+      (isMinted ? '' : ', and no mint of it has succeeded');
+    const mayHaveLanded = !isMinted && openMint !== null && minted === deposited && !isStill;
+    const obstacle = openMint === 'PENDING' ? 'UNDER_WAY' : 'UNDER_REVIEW';
+    add(compared.comparison, mayHaveLanded ? unproved(['I3'], obstacle, message) : broken('I3', message));
   }
   return page.filter((_, at) => !isRefusal(answers[at]));
 }
