@@ -187,7 +187,7 @@ function originsOf({ ALLOWED_ORIGINS: origins }: Config): '*' | readonly string[
  * With embedded defaults, GraphiQL contains the tokens of all roles, so that every example works at once. It
  * contains none if other machines than this one can load the page, and the tokens with it.
  */
-async function graphiqlOptions(config: Config) {
+export async function graphiqlOptions(config: Config) {
   const areTokensShown = config.hasDevelopmentTokens && isLoopback(config.HOST);
   const tokens = await Promise.all(
     (areTokensShown ? ROLES : []).map(

@@ -2,6 +2,9 @@
  * A reconciliation with obstacles: everything else is compared, and the rest is named.
  */
 import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readSnapshot } from '../../../src/reconciliation/excerpt.ts';
@@ -26,6 +29,7 @@ import type { TokenizedProject } from '../../../src/resolvers/carbon/findProject
 import { purchase } from '../../../src/resolvers/carbon/purchase.ts';
 import { retire } from '../../../src/resolvers/carbon/retire.ts';
 import { readOpenWork } from '../../../src/resolvers/operations/overdueWork.ts';
+import { createLogKey } from '../../../src/transparency/checkpoint.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import type { FaultPlan } from '../../support/faults/faultyNetwork.ts';
 import { startFaultyPlatform } from '../../support/faults/faultyPlatform.ts';
@@ -438,13 +442,28 @@ describe('a burn that landed and waits for review', () => {
   });
 });
 
-it('ends `npm run reconcile` with 0 when every invariant holds', { timeout: 60_000 }, async () => {
-  const empty = await createTestDatabase();
-  const { code, out } = await reconcileAt(empty.url);
-  await empty.drop();
-  expect(out).toContain('0 projects and 0 receipts reconciled: every invariant holds');
-  expect(code).toBe(0);
-});
+it(
+  'ends `npm run reconcile` with 0 when every invariant holds, and compares kept checkpoints',
+  { timeout: 60_000 },
+  async () => {
+    const empty = await createTestDatabase();
+    const { code, out } = await reconcileAt(empty.url);
+    expect(out).toContain('0 projects and 0 receipts reconciled: every invariant holds');
+    expect(code).toBe(0);
+    const folder = await mkdtemp(join(tmpdir(), 'checkpoints-'));
+    const kept = join(folder, 'kept');
+    const origin = 'tests.example/logs/retirements';
+    const checkpoint = { origin, size: 0, root: Buffer.alloc(32), networkId: 'tests' };
+    await writeFile(kept, createLogKey(new Uint8Array(32)).signCheckpoint(checkpoint));
+    const compared = await reconcileAt(empty.url, ['--incremental', '--from-checkpoint', kept]);
+    await Promise.all([empty.drop(), rm(folder, { recursive: true })]);
+    expect(compared.out).toContain('compared was what has changed since');
+    expect(compared.out).toContain(
+      'the checkpoint that was given of the transparency log of retirements is not',
+    );
+    expect(compared.code).toBe(1);
+  },
+);
 
 it('ends `npm run reconcile` with 3 when it does not run', { timeout: 60_000 }, async () => {
   const away = await reconcileAt('postgres://localhost:1/none');
