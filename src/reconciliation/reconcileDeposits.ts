@@ -101,8 +101,8 @@ async function compareSession(
 
 const digits = (_key: string, value: unknown) => (typeof value === 'bigint' ? value.toString() : value);
 
-function compareDeposit(
-  { isStill = false }: Dependencies,
+export function compareDeposit(
+  { isStill = false }: Pick<Dependencies, 'isStill'>,
   session: Session,
   deposit: OffRampDeposit | null,
 ): Comparison {

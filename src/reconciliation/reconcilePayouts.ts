@@ -134,7 +134,7 @@ const selectSessions =
       .where(and(isNotNull(providerSessionId), where));
   };
 
-function comparePayout(session: Session, found: RampSession | null): Comparison {
+export function comparePayout(session: Session, found: RampSession | null): Comparison {
   const compared = nothingCompared();
   const at = `off-ramp session ${session.id}`;
   if (found === null) return broken('I13', `${at}: its provider has no session of that reference`);

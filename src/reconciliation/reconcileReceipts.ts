@@ -230,7 +230,7 @@ async function compareCustody(
  * leave there.
  * @param contract the beginning of the message
  */
-function compareHeld(
+export function compareHeld(
   contract: string,
   held: bigint,
   { before, after }: { before: Deposits; after: Deposits },
