@@ -18,7 +18,14 @@ import { startFaultyPlatform } from '../../support/faults/faultyPlatform.ts';
 import type { FaultPlan } from '../../support/faults/faultyNetwork.ts';
 import { logAll } from '../../support/reconciliation/logAll.ts';
 import { makeRestorable, type Restorable } from '../../support/restorable.ts';
-import { activeReceipt, cashOutInput, depositedCashOut, farmer } from '../../support/warehouse.ts';
+import {
+  activeReceipt,
+  cashOutInput,
+  depositedCashOut,
+  farmer,
+  providerSays,
+  reaches,
+} from '../../support/warehouse.ts';
 
 let database: TestDatabase;
 let network: EmbeddedNetwork;
@@ -32,6 +39,23 @@ afterAll(async () => {
   await platform.stop();
   await database.drop();
 });
+
+/** @returns what the comparison of a receipt finds, and what it could not prove, about settlement contracts */
+async function ofReceipt(
+  receiptId: string,
+  { isStill = false, ...over }: { isStill?: boolean } & Partial<LedgerNetwork> = {},
+): Promise<string[]> {
+  const { findings, notProved } = await reconcileReceipts({
+    db: database.handle.db,
+    network: { ...network, ...over },
+    isStill,
+    receiptIds: [receiptId],
+  });
+  return [
+    ...findings.map(({ invariant }) => invariant),
+    ...notProved.map(({ invariant, obstacle }) => `${invariant} ${obstacle}`),
+  ];
+}
 
 it('finds further payouts that a provider has opened under one reference', async () => {
   const { id } = await depositedCashOut(platform);
@@ -113,6 +137,97 @@ it('takes a deposit that landed unseen for what is under review', async () => {
   expect(compared).toMatchObject({
     findings: [],
     notProved: [{ invariant: 'I13', obstacle: 'UNDER_REVIEW' }],
+  });
+  expect(await ofReceipt(receipt.id)).toEqual(['I9 UNDER_REVIEW']);
+  expect(await ofReceipt(receipt.id, { isStill: true })).toEqual(['I9']);
+});
+
+it('takes a release that has not landed for what is under way', async () => {
+  const { id, receiptId, providerSessionId } = await depositedCashOut(platform);
+  faults = (method) => (method === 'broadcast' ? 'unreachable' : null);
+  try {
+    await providerSays(platform, providerSessionId, 'settled');
+    await reaches(platform, id, 'CONFIRMING');
+    expect(await ofReceipt(receiptId)).toEqual(['I9 UNDER_WAY']);
+    expect(await ofReceipt(receiptId, { isStill: true })).toEqual([]);
+  } finally {
+    faults = () => null;
+  }
+  await reaches(platform, id, 'SETTLED');
+  expect(await ofReceipt(receiptId)).toEqual([]);
+});
+
+it('finds what the settlement contract holds of a receipt that has no cash-out', async () => {
+  const { id } = await activeReceipt(platform);
+  const balancesOf: LedgerNetwork['balancesOf'] = async (tokens) =>
+    tokens.map((tokenAddress) => ({ tokenAddress, amount: 1n }));
+  expect(await ofReceipt(id)).toEqual([]);
+  expect(await ofReceipt(id, { balancesOf })).toEqual(['I9']);
+});
+
+describe('a deposit in the settlement contract', () => {
+  let restorable: Restorable;
+  let session: Awaited<ReturnType<typeof depositedCashOut>>;
+  beforeAll(async () => {
+    session = await depositedCashOut(platform);
+    await logAll(platform.dependencies.logs);
+    restorable = await makeRestorable(database);
+  });
+  afterEach(() => restorable.restore());
+  afterAll(() => restorable.close());
+
+  const change = (set: string) =>
+    restorable.corrupt(`UPDATE off_ramp_sessions SET ${set} WHERE id = '${session.id}'`);
+  const compare = (over: Partial<LedgerNetwork> = {}) =>
+    reconcileDeposits({
+      ...platform.dependencies,
+      network: { ...network, ...over },
+      offRampSessionIds: [session.id],
+    });
+
+  it('may come from a holder’s wallet at any moment, and go back to it as less than was agreed', async () => {
+    const ofHolder = `depositor = 'HOLDER', signature_due_at = now(), due_at = NULL`;
+    await change(`${ofHolder}, state = 'CLOSED', deposited_at = NULL, ended_at = now(), state_reason = 'x'`);
+    expect(await ofReceipt(session.receiptId)).toEqual(['I9 UNDER_WAY']);
+    await restorable.restore();
+    const less: LedgerNetwork['balancesOf'] = async (tokens) =>
+      tokens.map((tokenAddress) => ({ tokenAddress, amount: 1n }));
+    expect(await ofReceipt(session.receiptId, { balancesOf: less })).toEqual(['I9']);
+    await change(`${ofHolder}, state = 'REFUNDING', resolution = 'REFUND'`);
+    expect(await ofReceipt(session.receiptId, { balancesOf: less })).toEqual(['I9 UNDER_WAY']);
+  });
+
+  it('is compared in the contract of its session alone', async () => {
+    const inUse = await network.settlementContract();
+    for (const settlementContract of [
+      async () => inUse && { ...inUse, address: network.custodyAddress },
+      async () => null,
+    ]) {
+      const offRampDeposit = () => Promise.reject(new Error('another contract knows nothing of it'));
+      const { findings, notProved } = await compare({ settlementContract, offRampDeposit });
+      expect(findings).toEqual([]);
+      expect(notProved).toMatchObject([{ invariant: 'I13', obstacle: 'NO_DATA' }]);
+    }
+  });
+
+  it('is read again with its session where that has changed meanwhile, a few times at most', async () => {
+    const found = await network.offRampDeposit(session.providerSessionId);
+    let reads = 0;
+    const read = async (meanwhile: (at: number) => Promise<unknown>) => {
+      reads = 0;
+      const offRampDeposit: LedgerNetwork['offRampDeposit'] = async () => {
+        reads += 1;
+        await meanwhile(reads);
+        return found && { ...found, status: 'SETTLED' };
+      };
+      return (await compare({ offRampDeposit })).findings.length;
+    };
+    expect([await read(async () => {}), reads]).toEqual([1, 1]);
+    const settle = `state = 'SETTLED', resolution = 'SETTLE', released_at = now(), ended_at = now(), due_at = NULL`;
+    expect([await read(() => change(settle)), reads]).toEqual([0, 2]);
+    await restorable.restore();
+    const amount = (at: number) => change(`token_amount_kg = token_amount_kg + ${at}`);
+    expect([await read(amount), reads]).toEqual([1, 3]);
   });
 });
 

@@ -69,7 +69,8 @@ const CASES: readonly Case[] = [
   ['an end other than was decided', released('REFUNDED', 'SETTLE'), refunded, 'agrees'],
   ['a release under review', released('NEEDS_REVIEW', 'SETTLE'), settled, 'agrees'],
   ['another release under review', released('NEEDS_REVIEW', 'REFUND'), settled, 'found'],
-  ['an undecided release', released('NEEDS_REVIEW', null), refunded, 'agrees'],
+  ['an undecided refund', released('NEEDS_REVIEW', null), refunded, 'agrees'],
+  ['an undecided settlement', released('NEEDS_REVIEW', null), settled, 'agrees'],
   ['an undecided release that is not there', released('NEEDS_REVIEW', null), {}, 'found'],
 
   ["a holder's other amount that is given back", GIVEN_BACK, OTHERS_AMOUNT, 'UNDER_WAY'],
