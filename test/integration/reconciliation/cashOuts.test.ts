@@ -267,11 +267,11 @@ describe('a cash-out that ended otherwise than its provider says', () => {
     return findings.filter(({ invariant }) => invariant === 'I8').map(({ message }) => message);
   }
 
-  const review = (decision: 'ACCEPT' | null, statusesSeen: number) => {
+  const review = (decision: 'ACCEPT' | null, statusesSeen: number, because = 'tested') => {
     const decided = decision === null ? 'NULL, NULL, NULL' : `'${decision}', 'operator', 'tested'`;
     return restorable.corrupt(`INSERT INTO off_ramp_reviews
       (id, off_ramp_session_id, flagged_because, state_before, opened_at, closed_at, statuses_seen, decision, decided_by, reason)
-      VALUES (gen_random_uuid(), '${id}', 'tested', 'AWAITING_PAYOUT', now(), now(), ${statusesSeen}, ${decided})`);
+      VALUES (gen_random_uuid(), '${id}', '${because}', 'AWAITING_PAYOUT', now(), now(), ${statusesSeen}, ${decided})`);
   };
   const record = (status: RampStatus) =>
     restorable.corrupt(`INSERT INTO off_ramp_provider_statuses (off_ramp_session_id, number, status, observed_at)
@@ -293,6 +293,28 @@ describe('a cash-out that ended otherwise than its provider says', () => {
     expect(await compare()).toEqual([]);
     await record('failed');
     expect(await compare('settled')).toEqual([]);
+  });
+
+  it('may be of another amount only once an operator has decided about that amount', async () => {
+    const { ramp, db } = platform.dependencies;
+    const amounts = async () => {
+      const findSessionByReference = async (reference: string) => {
+        const found = await ramp.findSessionByReference(reference);
+        return found && { ...found, fiat: { currency: 'KES', amount: '1.00' } };
+      };
+      const { findings } = await reconcilePayouts({
+        db,
+        ramp: { name: ramp.name, findSessionByReference },
+        offRampSessionIds: [id],
+      });
+      return findings.map(({ message }) => message);
+    };
+    const [found = ''] = await amounts();
+    const because = found.replace(`off-ramp session ${id}: `, '');
+    await review(null, 1, because);
+    expect(await amounts()).toEqual([found]);
+    await review('ACCEPT', 1, because);
+    expect(await amounts()).toEqual([]);
   });
 
   it('is not proved while an operator has not decided', async () => {
