@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { and, desc, eq, isNotNull, sql } from 'drizzle-orm';
 import type { Db } from '../db/connection.ts';
 import { isOneOf } from '../db/manyRows.ts';
-import { attempts, retirements, submissions } from '../db/tables/index.ts';
+import { attempts, submissions } from '../db/tables/index.ts';
 import type { Outcome } from '../ledger/network/port.ts';
 import { createQuestions } from './questions.ts';
 import type { ReconcileDependencies } from './reconcileProject.ts';
@@ -50,9 +50,9 @@ export async function reconcileAttempts({
  * longer than a statement may.
  */
 function readLanded(db: Db, submissionIds: readonly string[] | undefined): Promise<Landed[]> {
-  const { id, targetId, result, txHash, createdAt } = submissions;
+  const { id, result, txHash, createdAt } = submissions;
   const newest = db
-    .select({ id, targetId, result })
+    .select({ id, result })
     .from(submissions)
     .where(and(isNotNull(txHash), submissionIds && isOneOf(id, submissionIds)))
     .orderBy(desc(createdAt), desc(id))
@@ -67,32 +67,26 @@ function readLanded(db: Db, submissionIds: readonly string[] | undefined): Promi
     .limit(1)
     .as('landed');
   return db
-    .select({ attempt: landed._.selectedFields, result: newest.result, ledger: retirements.ledger })
+    .select({ attempt: landed._.selectedFields, result: newest.result })
     .from(newest)
     .crossJoinLateral(landed)
-    .leftJoin(retirements, eq(retirements.id, newest.targetId))
     .orderBy(desc(landed.createdAt));
 }
 
 interface Landed {
   attempt: typeof attempts.$inferSelect;
   result: unknown;
-  ledger: bigint | null;
 }
 
-function describeDifference({ attempt, result, ledger }: Landed, outcome: Outcome): string | null {
+/** Not the ledger: after a rollback, the same transaction lands again in another one than the rows say. */
+function describeDifference({ attempt, result }: Landed, outcome: Outcome): string | null {
   // The node's history does not reach back to this attempt.
   if (outcome.status === 'undeterminable') return null;
   const at = nameOf(attempt);
   if (outcome.status !== 'succeeded') return `${at} landed, and the network says ${outcome.status}`;
-  // After a rollback the same transaction lands again, in another ledger than both rows say.
-  const isStoredAlike = ledger === null || ledger === attempt.ledger;
-  if (isDeepStrictEqual(outcome.result, result) && isStoredAlike) return null;
+  if (isDeepStrictEqual(outcome.result, result)) return null;
   const [said, stored] = [outcome.result, result].map((value) => JSON.stringify(value));
-  return (
-    `${at} landed in ledger ${outcome.ledger} with ${said}, stored are ${attempt.ledger} for the transaction, ` +
-    `${ledger ?? 'none'} for the retirement and ${stored}`
-  );
+  return `${at} landed with ${said}, stored is ${stored}`;
 }
 
 function nameOf({ hash, submissionId }: Landed['attempt']): string {

@@ -13,7 +13,7 @@ import { rowsReadBy } from '../../support/database/rowsRead.ts';
 
 /** Half of them were settled by custody, half refused to a holder. */
 const SUBMISSIONS = 10_000;
-const READ_TABLES = ['submissions', 'attempts', 'signing_accounts', 'retirements'];
+const READ_TABLES = ['submissions', 'attempts', 'signing_accounts'];
 let database: TestDatabase;
 
 beforeAll(async () => {
@@ -22,8 +22,9 @@ beforeAll(async () => {
     INSERT INTO signing_accounts (address, next_sequence) VALUES ('C', 1000000);
     CREATE TEMPORARY TABLE rows AS SELECT n, gen_random_uuid() AS id, now() - make_interval(hours => 1000000 - n) AS at
       FROM generate_series(1, ${2 * SUBMISSIONS}) AS n;
-    INSERT INTO submissions (id, kind, target_type, target_id, call, signer, state, due_at, tx_hash, refusal_reason, created_at, settled_at)
-      SELECT id, 'retire', 'RETIREMENT', gen_random_uuid(), '{}', signer::submission_signer, state::submission_state, at, tx_hash, reason, at, at
+    INSERT INTO submissions (id, kind, target_type, target_id, call, signer, state, due_at, tx_hash, result, refusal_reason, created_at, settled_at)
+      SELECT id, 'retire', 'RETIREMENT', gen_random_uuid(), '{}', signer::submission_signer, state::submission_state, at, tx_hash,
+        CASE WHEN tx_hash IS NOT NULL THEN '{"kind": "done"}'::jsonb END, reason, at, at
       FROM rows CROSS JOIN LATERAL (SELECT * FROM (VALUES ('CUSTODY', 'SUCCEEDED', n::text, NULL), ('HOLDER', 'REFUSED', NULL, 'OTHER'))
         AS v (signer, state, tx_hash, reason) WHERE (state = 'REFUSED') = (n % 2 = 0)) AS v;
     INSERT INTO attempts (hash, submission_id, number, state, source, sequence, signed_bytes, prepared_at_ledger, created_at, decided_at, evidence, ledger)
@@ -83,4 +84,18 @@ it('takes more changed submissions than a statement has parameters', async () =>
     submissionIds: [...rows.map(({ id }) => id), ...others],
   });
   expect(asked).toEqual([3n, 1n]);
+});
+
+it.each<[what: string, Partial<Outcome>, found: number]>([
+  ['the stored result', {}, 0],
+  ['no outcome, because its history does not reach back', { status: 'undeterminable', reason: 'x' }, 0],
+  ['another result', { result: { kind: 'retired', retirementIndex: 1 } }, MAX_OUTCOMES],
+  ['a dead attempt', { status: 'dead', proof: 'x' }, MAX_OUTCOMES],
+  ['an attempt that is under way', { status: 'pending' }, MAX_OUTCOMES],
+])('compares what landed with what the network shows: %s', async (_, shown, found) => {
+  const outcome = async (sent: SentTransaction) => ({ ...(await landed(sent)), ...shown }) as Outcome;
+  const network = { outcome } as never;
+  const { findings, notProved } = await reconcileAttempts({ db: database.handle.db, network });
+  expect([findings.length, notProved]).toEqual([found, []]);
+  expect(findings.every(({ invariant }) => invariant === 'I12')).toBe(true);
 });
