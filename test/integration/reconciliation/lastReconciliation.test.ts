@@ -100,6 +100,20 @@ it('a finding about the network stays when the network gives a full run no answe
   expect(await keptOf('I2')).toEqual([]);
 });
 
+it('the next run starts where the network last answered about everything', async () => {
+  const { dependencies } = platform;
+  const agreedAt = async (invariant: string) =>
+    (await readLastVerdicts(database.handle.db)).get(invariant)?.agreedAt?.getTime() ?? NaN;
+  await reconcileAndKeep(dependencies, { isFull: true });
+  const before = await agreedAt('I2');
+  const carbonTotals = () => Promise.reject(new NetworkUnavailable('refused'));
+  await reconcileAndKeep({ ...dependencies, network: { ...network, carbonTotals } }, { isFull: true });
+  expect(await agreedAt('I1')).toBeGreaterThan(before);
+  expect(await agreedAt('I2')).toBe(before);
+  const next = await reconcileAndKeep(dependencies, { isFull: false });
+  expect(next.since?.getTime()).toBe(before);
+});
+
 it('a full run stays with its instance however long it lasts, and is due again soon after its death', async () => {
   const { db } = database.handle;
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
