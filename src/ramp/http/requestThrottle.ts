@@ -5,10 +5,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 export interface RequestThrottle {
-  /**
-   * Waits until the next request may be sent. @throws Error when that is more than MAX_WAIT_MS away, or when
-   * a pause begins meanwhile
-   */
+  /** Waits until the next request may be sent. @throws Error when that is more than MAX_WAIT_MS away */
   acquire(): Promise<void>;
   /** Lets no request through for this long. */
   pauseFor(ms: number): void;
@@ -28,14 +25,16 @@ export function createRequestThrottle(requestsPerSecond: number): RequestThrottl
   return {
     freeInMs: () => Math.max(nextAtMs - performance.now(), 0),
     async acquire() {
-      const nowMs = performance.now();
-      const atMs = Math.max(nextAtMs, nowMs);
-      const waitMs = atMs - nowMs;
-      if (waitMs > MAX_WAIT_MS) throw notFree(waitMs);
-      nextAtMs = atMs + intervalMs;
-      if (waitMs > 0) await delay(waitMs);
-      // The answer to an earlier request has begun a pause meanwhile.
-      if (pauseEndsAtMs > atMs) throw notFree(pauseEndsAtMs - atMs);
+      const latestMs = performance.now() + MAX_WAIT_MS;
+      let atMs: number;
+      do {
+        const nowMs = performance.now();
+        atMs = Math.max(nextAtMs, nowMs);
+        if (atMs > latestMs) throw notFree(atMs - nowMs);
+        nextAtMs = atMs + intervalMs;
+        if (atMs > nowMs) await delay(atMs - nowMs);
+        // The answer to an earlier request may have begun a pause meanwhile: then this one takes a later turn.
+      } while (pauseEndsAtMs > atMs);
     },
     pauseFor(ms) {
       pauseEndsAtMs = Math.max(pauseEndsAtMs, performance.now() + ms);

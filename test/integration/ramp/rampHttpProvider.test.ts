@@ -436,6 +436,14 @@ describe('the throttle', () => {
     throttle.pauseFor(60_000);
     await expect(waiting).rejects.toThrow('no request is free for');
   });
+
+  it('lets a request that waits already wait for the end of a short pause', async () => {
+    const throttle = createRequestThrottle(100);
+    await throttle.acquire();
+    const waiting = throttle.acquire();
+    throttle.pauseFor(100);
+    expect(await waiting).toBeUndefined();
+  });
 });
 
 describe('the whole with an HTTP provider', () => {
