@@ -14,6 +14,7 @@
  * contain a payout account.
  */
 import type { Decimal } from '../lib/decimals.ts';
+import { DomainError } from '../lib/errors.ts';
 
 export type RampStatus = 'pending' | 'processing' | 'settled' | 'failed' | 'refunded';
 
@@ -67,6 +68,16 @@ export interface RampSession extends RampAnswer {
   others?: number;
 }
 
+/**
+ * A look-up's answer has other references alone, so the session may be there, or not. A provider that ignores
+ * the reference answers like that each time.
+ */
+export class OthersShown extends DomainError {
+  constructor(what: string) {
+    super('RAMP_UNAVAILABLE', `${what}: its answer is about other references`);
+  }
+}
+
 export interface Callback {
   rawBody: Uint8Array;
   /** Names in lower case. */
@@ -79,7 +90,7 @@ export interface RampProvider {
   quote(request: QuoteRequest): Promise<Quote>;
   /** Opens a session, or answers with the one already opened under this reference. */
   openSession(request: OpenSessionRequest): Promise<RampSession>;
-  /** Null when the provider does not know the reference. */
+  /** Null when the provider does not know the reference. @throws OthersShown, and as every method does */
   findSessionByReference(reference: string): Promise<RampSession | null>;
   getStatus(sessionId: string): Promise<RampAnswer>;
   /**

@@ -19,6 +19,7 @@ import { canonicalDecimal, DECIMAL_PATTERN } from '../../lib/decimals.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { readCallbackBody } from '../callbackBody.ts';
 import {
+  OthersShown,
   SESSION_ID_PATTERN,
   type Callback,
   type OpenSessionRequest,
@@ -198,7 +199,7 @@ function sessionAmong(payouts: readonly Payout[], reference: string): RampSessio
     .toSorted((a, b) => COSTLIEST_FIRST.indexOf(a.status) - COSTLIEST_FIRST.indexOf(b.status));
   if (first === undefined) {
     if (payouts.length === 0) return null;
-    throw unavailable('GET /payouts', new Error('its answer is about other references'));
+    throw new OthersShown('The ramp provider could not be asked (GET /payouts)');
   }
   const others = rest.filter(({ id, status }) => id !== first.id && status !== 'failed').length;
   return { ...sessionOf(first), ...(others > 0 && { others }) };

@@ -12,7 +12,7 @@ import { DomainError } from '../../../src/lib/errors.ts';
 import type { EmbeddedNetwork } from '../../support/embeddedNetwork.ts';
 import type { LedgerNetwork } from '../../../src/ledger/network/port.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
-import type { RampProvider, RampStatus } from '../../../src/ramp/port.ts';
+import { OthersShown, type RampProvider, type RampStatus } from '../../../src/ramp/port.ts';
 import { cancelCashOut } from '../../../src/resolvers/warehouse/offRamp/cancelCashOut.ts';
 import { cashOut } from '../../../src/resolvers/warehouse/offRamp/cashOut.ts';
 import {
@@ -59,7 +59,7 @@ beforeAll(async () => {
   network = await embeddedNetworkOn(database.handle);
   const working = await platformOn(database.handle, network);
   await working.start();
-  for (let i = 0; i < 2 * failures.length + 23; i++) receipts.push(await activeReceipt(working));
+  for (let i = 0; i < 2 * failures.length + 24; i++) receipts.push(await activeReceipt(working));
   receiptOfHolder = await activeReceipt(working, { farmerAddress: holder.address });
   await working.stop();
   await startAnew();
@@ -292,6 +292,28 @@ describe('in a restored copy, which does not know what was asked for since', () 
     expect(await step(id)).toMatchObject({ state: 'NEEDS_REVIEW', depositedAt: null });
     expect(await decideReviewOf(platform, id, 'ACCEPT')).toMatchObject({ state: 'REFUNDED' });
   });
+});
+
+it('is decided by an operator when the provider answers look-ups with other payouts alone, and closed when it is found', async () => {
+  const { id } = await cashOut(platform.dependencies, farmer, cashOutInput(nextReceipt()));
+  await dieWhileAsking(id);
+  const { dependencies } = platform;
+  const shown = dependencies.ramp;
+  dependencies.ramp = {
+    ...shown,
+    findSessionByReference: () => Promise.reject(new OthersShown('GET /payouts')),
+  };
+  await letQuoteRunOut(id, '4 minutes');
+  await expect(step(id)).rejects.toThrow('its answer is about other references');
+  expect(await session(id)).toMatchObject({ state: 'OPENING' });
+  await letQuoteRunOut(id, '6 minutes');
+  expect(await step(id)).toMatchObject({ state: 'NEEDS_REVIEW' });
+  expect(await decideReviewOf(platform, id, 'ACCEPT')).toMatchObject({ state: 'CLOSED' });
+  await expect(step(id)).rejects.toThrow('its answer is about other references');
+  expect(await atProvider(id)).toBe('pending');
+  dependencies.ramp = shown;
+  expect(await step(id)).toMatchObject({ state: 'CLOSED', providerStatus: 'failed' });
+  expect(await atProvider(id)).toBe('failed');
 });
 
 it('that is cancelled while its end is looked at says so', async () => {

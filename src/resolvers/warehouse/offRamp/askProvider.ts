@@ -1,13 +1,14 @@
 /**
- * Handles a provider that refuses to answer about a session. No answer changes nothing; a refusal is final.
+ * Handles a provider that refuses to answer about a session, or answers about others. No answer changes nothing;
+ * a refusal is final.
  */
 import { readDatabaseTime } from '../../../db/databaseTime.ts';
 import { DomainError } from '../../../lib/errors.ts';
-import type { RampAnswer, RampSession } from '../../../ramp/port.ts';
+import { OthersShown, type RampAnswer, type RampSession } from '../../../ramp/port.ts';
 import type { Needs } from '../../core/dependencies.ts';
 import { applyEvent } from './applyEvent.ts';
 import type { OffRampSession } from './findOffRampSession.ts';
-import { lockOffRampSession, type OpenedOffRampSession } from './offRampMoves.ts';
+import { lockOffRampSession, moveFrom, type OpenedOffRampSession } from './offRampMoves.ts';
 import { WAITING_FOR_PROVIDER } from './transitions.ts';
 
 /** How long after the quote's end a provider may first show a session that it was asked for just before. */
@@ -26,6 +27,26 @@ export async function findAtProvider(
     if (isRejected(error)) return null;
     throw error;
   });
+}
+
+const NOT_SHOWN = 'the provider shows other payouts alone, so it may have this one';
+
+/**
+ * Handles a failed step of an opening. While a provider shows other payouts alone, the session can neither be
+ * opened nor end: when it could not be shown late any more, an operator asks the provider, and decides.
+ */
+export function orReviewOpening(
+  deps: Needs<'db' | 'submission'>,
+  session: OffRampSession,
+): (error: unknown) => Promise<void> {
+  return async (error) => {
+    if (!(error instanceof OthersShown)) throw error;
+    const quoteAgeMs = (await readDatabaseTime(deps.db)).getTime() - session.quoteExpiresAt.getTime();
+    if (quoteAgeMs <= LATE_SESSION_GRACE_MS) throw error;
+    await moveFrom(deps, session, async (tx, current) => {
+      await applyEvent(tx, deps.submission, current, 'undecidable', { reason: NOT_SHOWN });
+    });
+  };
 }
 
 /**

@@ -22,7 +22,13 @@ import { DomainError } from '../../../lib/errors.ts';
 import type { Quote, RampSession } from '../../../ramp/port.ts';
 import { describeOtherFiat } from '../../../ramp/quotedFiat.ts';
 import { applyEvent } from './applyEvent.ts';
-import { findAtProvider, isRejected, LATE_SESSION_GRACE_MS, orReview } from './askProvider.ts';
+import {
+  findAtProvider,
+  isRejected,
+  LATE_SESSION_GRACE_MS,
+  orReview,
+  orReviewOpening,
+} from './askProvider.ts';
 import {
   contradiction,
   describeTakenBack,
@@ -60,7 +66,7 @@ const OF_ANOTHER = 'the provider answered with the payout of another cash-out';
 
 /** @throws DomainError RAMP_UNAVAILABLE, RAMP_REFUSED; NetworkUnavailable: poll again later. */
 export async function stepOffRampSession(deps: StepNeeds, session: OffRampSession): Promise<void> {
-  if (session.state === 'OPENING') await openAtProvider(deps, session);
+  if (session.state === 'OPENING') await openAtProvider(deps, session).catch(orReviewOpening(deps, session));
   else if (session.providerSessionId === null) await findClosed(deps, session);
   else if (session.state === 'CLOSING') await closeAtProvider(deps, requireOpenAtProvider(session));
   else if (
@@ -88,9 +94,7 @@ async function openAtProvider(deps: OpenNeeds, session: OffRampSession): Promise
   const found = wasAsked || isOver || isStopped ? await findAtProvider(deps, session) : null;
   if (found && (await storeOpened(deps, session.id, found))) return;
   if ((!wasAsked && isStopped) || isOver) await endOpening(deps, session);
-  else if (!isStopped && !found && quoteAgeMs <= 0) {
-    await openNew(deps, session);
-  }
+  else if (!isStopped && !found && quoteAgeMs <= 0) await openNew(deps, session);
 }
 
 async function openNew(deps: OpenNeeds, session: OffRampSession): Promise<void> {
