@@ -2,13 +2,13 @@
  * Keeps the feed complete: fills tokens on request, and regularly compares the network's retirement counts
  * with the stored ones for every token. So a retirement appears even if its delivery never came.
  */
+import pLimit from 'p-limit';
 import { MAX_TOKENS_PER_READ } from '../ledger/network/port.ts';
 import type { Logger } from '../lib/logger.ts';
 import { freshSingleFlight } from '../lib/singleFlight.ts';
 import type { FeedToken } from './appendRecords.ts';
 import { compareTokens } from './compareTokens.ts';
 import { type FeedDependencies, fillToken } from './fillToken.ts';
-import pLimit from 'p-limit';
 import { completeHinted, completeNext } from './recordTransactions.ts';
 
 export interface FeedFiller {
@@ -73,7 +73,7 @@ const MAX_CONCURRENT_FILLS = 4;
 
 /**
  * The queue of tokens to fill: each token is in it once, and a request during its fill becomes one more fill.
- * @param isStopped whether a finished fill is not followed by one more
+ * @param isStopped once true, no finished fill is followed by one more
  */
 function createFillQueue(deps: FeedDependencies & { log: Logger }, isStopped: () => boolean) {
   const limit = pLimit(MAX_CONCURRENT_FILLS);
@@ -117,9 +117,7 @@ function createFillQueue(deps: FeedDependencies & { log: Logger }, isStopped: ()
   };
 }
 
-/**
- * Maximum calls that skip the search after fruitless passes: the network may never name some transactions.
- */
+/** Maximum calls that skip the search after fruitless passes: the network may never name some transactions. */
 const MAX_SKIPPED_CALLS = 15;
 
 /**

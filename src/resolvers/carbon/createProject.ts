@@ -210,6 +210,9 @@ interface ProjectTokenDependencies {
   ids: IdSource;
 }
 
+/**
+ * How a project stores its token's deploy and mint. The credits enter the books when the mint is final.
+ */
 export function projectToken({ network, ids }: ProjectTokenDependencies): AssetToken {
   return {
     targetType: 'PROJECT',

@@ -10,12 +10,12 @@
  * reason from the submission or halt.
  */
 import { createHash } from 'node:crypto';
+import { eq } from 'drizzle-orm';
 import type { Submission } from '../../ledger/submission/settle.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { OffRampSession } from '../warehouse/offRamp/findOffRampSession.ts';
 import { isStranded } from './strandedSessions.ts';
-import { eq } from 'drizzle-orm';
 import type { Tx } from '../../db/connection.ts';
 import { submissions } from '../../db/tables/index.ts';
 import { readLastNumber } from '../../ledger/submission/attempts.ts';

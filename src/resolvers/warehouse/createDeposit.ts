@@ -267,6 +267,7 @@ function deployCallOf(receipt: Receipt) {
   } as const;
 }
 
+/** How a receipt stores its token's deploy and mint. */
 export function receiptToken({ network }: { network: Pick<LedgerNetwork, 'totalSupply'> }): AssetToken {
   return {
     targetType: 'RECEIPT',

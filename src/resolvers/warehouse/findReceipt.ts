@@ -76,6 +76,7 @@ export function receiptExpired(tokenAddress: string): DomainError {
   );
 }
 
+/** The open pledge and the kilograms taken change without the receipt's row. */
 export type FollowedReceipt = Receipt & { openPledge: ReceiptPledge | null; taken: Taken | null };
 
 export const FOLLOWED_RECEIPTS: FollowedKind<FollowedReceipt> = {

@@ -2,13 +2,13 @@
  * The beneficiary and purpose of retired credits, and their serial numbers: on the platform's retirements,
  * and publicly on the token's records that belong to one.
  */
+import type { ObjectFieldBuilder } from '@pothos/core';
 import type { Needs } from '../../resolvers/core/dependencies.ts';
 import { type Retirement, findRetirementsOfRecords } from '../../resolvers/carbon/findRetirement.ts';
 import { readSerialNumbers, type SerialNumbers } from '../../resolvers/carbon/serialNumbers.ts';
 import { createBatch } from '../core/batch.ts';
 import { builder, type ContractTypes } from '../core/builder.ts';
 import type { Context } from '../core/context.ts';
-import type { ObjectFieldBuilder } from '@pothos/core';
 import type { RetirementPurpose } from '../../resolvers/carbon/retirementPurpose.ts';
 import { RetirementRef } from './retirement.ts';
 import { RetirementRecordRef } from './retirementRecord.ts';

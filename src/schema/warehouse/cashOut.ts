@@ -15,6 +15,7 @@ import { OffRampSessionRef } from './offRampSession.ts';
 import { hashOf } from '../operations/networkTransaction.ts';
 import { DRY_RUN, DRY_RUN_ANSWER, IDEMPOTENCY_KEY, inputOf } from '../core/inputs.ts';
 
+/** The input that every off-ramp session takes, for both depositors. */
 export function offRampSessionFields(t: InputFieldBuilder<ContractTypes, 'InputObject'>) {
   return {
     receiptTokenAddress: t.field(RECEIPT_TOKEN),

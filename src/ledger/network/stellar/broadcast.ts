@@ -106,10 +106,12 @@ const MENDED_ERRORS: readonly (string | null)[] = ['txInsufficientFee', 'txInsuf
 
 /**
  * The same transaction in an envelope that bids more, or null: it is not custody's, can't land, is not stuck, or
- * bids as much as others, or the cap is reached. A node that dropped the transaction refuses its hash for ten
- * ledgers, which is most of its validity, but not an envelope around it, whatever others bid. All bids are the first one times a power of ten, so that any of
- * them replaces a lower one without a record of it. The cap alone may be between two of them: then the node
- * refuses it while the lower one waits, which may land.
+ * bids as much as others, or the cap is reached. What others bid does not matter for a transaction that the node
+ * dropped: the node refuses its hash for ten ledgers, which is most of its validity, but not an envelope's hash.
+ *
+ * All bids are the first one times a power of ten, so that any of them replaces a lower one without a record of
+ * it. The cap alone may be between two of them: then the node refuses it while the lower one waits, which may
+ * land.
  */
 async function inDearerEnvelope(
   deps: BroadcastDeps,
