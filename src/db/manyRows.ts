@@ -103,6 +103,22 @@ export function isOneOf(column: AnyColumn, values: readonly string[] | Placehold
     FROM json_array_elements_text(${Array.isArray(values) ? JSON.stringify(values) : values}::text::json)))`;
 }
 
+/**
+ * The row is the one that has one of these pairs in two columns. Each pair is looked up by itself in the unique
+ * key of the two: a list of alternatives takes the planner longer than as many statements, and a join may read
+ * all rows with one value of a pair.
+ */
+export function isOneOfPairs(
+  id: AnyColumn,
+  [first, second]: readonly [AnyColumn, AnyColumn],
+  pairs: readonly (readonly [string, number])[],
+): SQL {
+  const given = (column: AnyColumn, at: number) =>
+    sql`${column} = (pair.value ->> ${sql.raw(`${at}`)})::${sql.raw(column.getSQLType())}`;
+  return sql`${id} = ANY (ARRAY(SELECT found.id FROM json_array_elements(${JSON.stringify(pairs)}::text::json) pair
+    CROSS JOIN LATERAL (SELECT ${id} AS id FROM ${id.table} WHERE ${given(first, 0)} AND ${given(second, 1)} LIMIT 1) found))`;
+}
+
 /** Returns the value in a form that PostgreSQL reads as text or as JSON. */
 function toJson(value: unknown): unknown {
   if (typeof value === 'bigint') return value.toString();

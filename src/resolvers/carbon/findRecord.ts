@@ -1,7 +1,8 @@
 /**
  * Finds retirement records in the feed: by their tokens and indexes, or all of one transaction.
  */
-import { and, asc, eq, or } from 'drizzle-orm';
+import { asc, eq } from 'drizzle-orm';
+import { isOneOfPairs } from '../../db/manyRows.ts';
 import { retirementRecords } from '../../db/tables/index.ts';
 import type { FeedRecord } from '../../feed/followFeed.ts';
 import type { Needs } from '../core/dependencies.ts';
@@ -27,15 +28,15 @@ export async function findRecordsAt(
   { db }: Needs<'db'>,
   places: readonly string[],
 ): Promise<ReadonlyMap<string, FeedRecord>> {
-  const { tokenAddress, index } = retirementRecords;
-  const isAt = places.map((place) => {
+  const { position, tokenAddress, index } = retirementRecords;
+  const pairs = places.map((place): [string, number] => {
     const [number, address = ''] = place.split(' ');
-    return and(eq(tokenAddress, address), eq(index, Number(number)));
+    return [address, Number(number)];
   });
   const found = await db
     .select()
     .from(retirementRecords)
-    .where(or(...isAt));
+    .where(isOneOfPairs(position, [tokenAddress, index], pairs));
   return new Map(found.map((record) => [placeOf(record), record]));
 }
 

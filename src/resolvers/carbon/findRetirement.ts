@@ -1,11 +1,11 @@
 /**
  * Finds and lists retirements, and finds the transactions of a submission's target.
  */
-import { and, asc, eq, or, type SQL, inArray } from 'drizzle-orm';
+import { asc, eq, inArray, type SQL } from 'drizzle-orm';
 import type { Db } from '../../db/connection.ts';
 import { findersOf } from '../../db/findByIds.ts';
 import { attempts, retirements, submissions, projects } from '../../db/tables/index.ts';
-import { isOneOf } from '../../db/manyRows.ts';
+import { isOneOf, isOneOfPairs } from '../../db/manyRows.ts';
 import { createBatcher, type Batcher } from '../../lib/batches.ts';
 import { groupBy } from '../../lib/groupBy.ts';
 import type { Needs } from '../core/dependencies.ts';
@@ -61,16 +61,12 @@ export async function findRetirementsOfRecords(
   deps: Needs<'db'>,
   places: readonly RecordPlace[],
 ): Promise<Map<RecordPlace, Retirement>> {
+  const { id, projectId, recordIndex } = retirements;
+  const pairs = places.map((place) => [place.projectId, place.index] as const);
   const found = await deps.db
     .select()
     .from(retirements)
-    .where(
-      or(
-        ...places.map(({ projectId, index }) =>
-          and(eq(retirements.projectId, projectId), eq(retirements.recordIndex, index)),
-        ),
-      ),
-    );
+    .where(isOneOfPairs(id, [projectId, recordIndex], pairs));
   const byPlace = new Map(
     found.map((retirement) => [`${retirement.projectId}/${retirement.recordIndex}`, retirement]),
   );
