@@ -206,7 +206,7 @@ async function checkRoles({ rpc, contracts, signer }: CheckContext): Promise<Che
   for (const kind of ['confirmOffRampSettlement', 'refundOffRamp'] as const) {
     const call: NetworkCall = { kind, sessionId: randomUUID() };
     const encoded = encodeCall(contracts, signer.address, call);
-    const refusal = await refusalAt(rpc, simulationOf(call, encoded, signer.address), 'latest');
+    const refusal = await refusalAt(rpc, simulationOf(encoded, signer.address), 'latest');
     if (refusal !== null && refusal.reason !== 'WRONG_STATUS') {
       return fail('settlement roles', `custody may not ${kind} at ${settlement}: ${refusal.message}`);
     }

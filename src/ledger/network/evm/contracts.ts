@@ -1,8 +1,8 @@
 /**
  * The ABI of the deployed contracts: functions, events and errors by their signatures.
  */
-import { parseAbi } from 'viem';
-import type { Address } from 'viem';
+import { decodeFunctionData, parseAbi } from 'viem';
+import type { Address, Hex } from 'viem';
 import type { AbiError } from './errorAbi.ts';
 
 export const factoryAbi = parseAbi([
@@ -55,6 +55,17 @@ export const settlementAbi = parseAbi([
   'function refundOffRamp(bytes32 referenceId)',
   'function getOffRamp(bytes32 referenceId) view returns (OffRamp)',
 ]);
+
+const calledAbi = [...factoryAbi, ...settlementFactoryAbi, ...carbonTokenAbi, ...commodityTokenAbi];
+
+/** The function that call data calls; empty for one that is none of these contracts'. */
+export function functionCalled(data: Hex): string {
+  try {
+    return decodeFunctionData({ abi: calledAbi, data }).functionName;
+  } catch {
+    return '';
+  }
+}
 
 /** Common functions that the settlement contract's interface does not include; used if present. */
 export const optionalSettlementAbi = parseAbi([

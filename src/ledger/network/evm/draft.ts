@@ -77,7 +77,7 @@ export async function estimateCall(
 ): Promise<Estimate> {
   const { rpc, finality, contracts } = deps;
   const encoded = encodeCall(contracts, sender, call);
-  const simulation = simulationOf(call, encoded, sender, await deploymentFeeFor(deps, encoded));
+  const simulation = simulationOf(encoded, sender, await deploymentFeeFor(deps, encoded));
   const [block, called, estimated, count, tip, balance, ...codes] = await retryWhile(
     ([answer]) => finality.isBehind(answer),
     () =>

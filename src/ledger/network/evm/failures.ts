@@ -2,10 +2,7 @@
  * Finds out why a landed transaction was reverted. Chains record the revert but not its reason, so the call
  * is simulated again.
  */
-import { decodeFunctionData } from 'viem';
-import type { Address } from 'viem';
-import type { NetworkCall, Refusal } from '../port.ts';
-import { carbonTokenAbi, commodityTokenAbi } from './contracts.ts';
+import type { Refusal } from '../port.ts';
 import type { AbiError } from './errorAbi.ts';
 import { readDeploymentFee } from './deploymentFee.ts';
 import type { Finality, Pin } from './finality.ts';
@@ -13,7 +10,7 @@ import { RpcError } from './jsonRpc.ts';
 import type { JsonRpc } from './jsonRpc.ts';
 import { ask, quantityOf } from './node.ts';
 import type { BlockReference, Receipt, Transaction } from './node.ts';
-import { refusalOf, revertOf } from './refusals.ts';
+import { revertOf } from './refusals.ts';
 import type { Revert } from './refusals.ts';
 import { explain } from './simulation.ts';
 import { isBusy, mayBeTransient } from './transientErrors.ts';
@@ -48,7 +45,8 @@ export async function explainRevert(
   const again = await replay(finality, pin, transaction, states);
   const isGasUsedUp = gasUsed * 100n >= transaction.gas * GAS_USED_UP_PERCENT;
   if (again !== null && !(again instanceof RpcError)) {
-    const refusal = await explainAs(rpc, transaction, { ...again, errors });
+    const { to, input: data } = transaction;
+    const refusal = await explain(rpc, { to, data }, { revert: again.revert, errors }, again.at);
     const fee = refusal.reason === 'OTHER' ? await otherFee(rpc, transaction, again.at) : null;
     if (fee !== null) {
       const problem = `the fee for a deployment was ${fee} wei there, and it paid ${transaction.value}`;
@@ -78,7 +76,7 @@ async function otherFee(
   { to, value }: Transaction,
   at: BlockReference,
 ): Promise<bigint | null> {
-  const fee = to === null ? value : await readDeploymentFee(rpc, to, at);
+  const fee = await readDeploymentFee(rpc, to, at);
   return fee === value ? null : fee;
 }
 
@@ -96,7 +94,6 @@ async function replay(
   { from, to, input, value }: Transaction,
   states: readonly BlockReference[],
 ): Promise<{ revert: Revert; at: BlockReference } | null | RpcError> {
-  if (to === null) return null;
   const questions = states.map((state) => ask.call({ from, to, data: input, value }, state));
   const answers = await finality.askTogether(pin, questions);
   const reverts = answers.flatMap((answer, place) => {
@@ -114,31 +111,4 @@ async function replay(
   const hidden = errors.find(mayBeTransient);
   if (hidden) throw hidden;
   return null;
-}
-
-/**
- * The port's call is unknown here; the input data identifies the calls whose refusals need an explanation.
- */
-async function explainAs(
-  rpc: JsonRpc,
-  { to, input }: Transaction,
-  { revert, at, errors }: { revert: Revert; at: BlockReference; errors: readonly AbiError[] },
-): Promise<Refusal> {
-  const call = to === null ? null : explainable(to, input);
-  return call === null ? refusalOf(revert, errors) : explain(rpc, call, { revert, errors }, at);
-}
-
-function explainable(tokenAddress: Address, input: Transaction['input']): NetworkCall | null {
-  try {
-    const { functionName, args } = decodeFunctionData({
-      abi: [...carbonTokenAbi, ...commodityTokenAbi],
-      data: input,
-    });
-    if (functionName === 'markExpired') return { kind: 'markExpired', tokenAddress };
-    if (functionName !== 'retire') return null;
-    const [amount, beneficiary, note] = args;
-    return { kind: 'retire', tokenAddress, amount, beneficiary, note };
-  } catch {
-    return null;
-  }
 }

@@ -60,7 +60,8 @@ export type Receipt = z.infer<typeof receiptSchema>;
 const transactionSchema = z.object({
   hash,
   from: address,
-  to: address.nullable(),
+  /** Without it, the transaction makes a contract, and is none of this platform's or its holders'. */
+  to: address,
   input: bytes,
   nonce: quantity,
   gas: quantity,

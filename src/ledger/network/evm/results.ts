@@ -2,19 +2,18 @@
  * Reads the result of a landed call, only from the expected contract's events: any contract can log any
  * event.
  */
-import { decodeFunctionData, parseEventLogs } from 'viem';
+import { parseEventLogs } from 'viem';
 import type { Address, Log as ViemLog } from 'viem';
 import type { CallResult } from '../port.ts';
 import { normalizeAddress } from './addresses.ts';
-import { carbonTokenAbi, factoryAbi, settlementFactoryAbi } from './contracts.ts';
+import { carbonTokenAbi, factoryAbi, functionCalled, settlementFactoryAbi } from './contracts.ts';
 import type { Log, Receipt, Transaction } from './node.ts';
 
 /** Null if the contract did not log the expected event: it is not one of the interface's contracts. */
 export function resultOf(transaction: Transaction, receipt: Receipt): CallResult | null {
-  const { to, from } = transaction;
-  if (to === null) return null;
+  const { to, from, input } = transaction;
   const logs = receipt.logs.filter((log) => isSame(log.address, to)).map(asViemLog);
-  switch (functionCalled(transaction)) {
+  switch (functionCalled(input)) {
     case 'deployCarbonCreditToken':
     case 'deployCommodityReceiptToken': {
       const events = parseEventLogs({ abi: factoryAbi, eventName: 'TokenDeployed', logs });
@@ -39,16 +38,6 @@ export function resultOf(transaction: Transaction, receipt: Receipt): CallResult
     }
     default:
       return { kind: 'done' };
-  }
-}
-
-/** Empty for a function that is none of these contracts'. */
-function functionCalled({ input }: Transaction): string {
-  try {
-    const abi = [...factoryAbi, ...settlementFactoryAbi, ...carbonTokenAbi];
-    return decodeFunctionData({ abi, data: input }).functionName;
-  } catch {
-    return '';
   }
 }
 

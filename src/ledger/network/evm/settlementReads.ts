@@ -135,8 +135,8 @@ async function depositRefusalAt(
   const args = [encoded.to, call.amount] as const;
   const transferData = encodeFunctionData({ abi: tokenAbi, functionName: 'transfer', args });
   const encodedTransfer = { ...encoded, to: requireAddress(call.tokenAddress), data: transferData };
-  const deposit = simulationOf(call, encoded, depositor);
-  const transfer = simulationOf(call, encodedTransfer, depositor);
+  const deposit = simulationOf(encoded, depositor);
+  const transfer = simulationOf(encodedTransfer, depositor);
   // In one batch, so that one node answers all questions for one block.
   const [, depositAnswer, transferAnswer, ...codes] = await retryWhile(
     ([latest]) => at === 'latest' && finality.isBehind(latest),

@@ -7,9 +7,9 @@
 import { encodeFunctionData } from 'viem';
 import type { Address, Hex } from 'viem';
 import { ChainReorganised, NetworkRefusal, NetworkUnavailable } from '../port.ts';
-import type { NetworkCall, Refusal } from '../port.ts';
+import type { Refusal } from '../port.ts';
 import { returned, wordIn } from './contractReads.ts';
-import { carbonTokenAbi, commodityTokenAbi } from './contracts.ts';
+import { carbonTokenAbi, commodityTokenAbi, functionCalled } from './contracts.ts';
 import type { EncodedCall } from './calls.ts';
 import type { AbiError } from './errorAbi.ts';
 import type { Finality } from './finality.ts';
@@ -21,13 +21,12 @@ import { refusalOf, revertOf } from './refusals.ts';
 import type { Revert } from './refusals.ts';
 
 export interface Simulation {
-  call: NetworkCall;
   encoded: EncodedCall;
   request: CallRequest & { from: Address };
 }
 
-export function simulationOf(call: NetworkCall, encoded: EncodedCall, from: Address, value = 0n): Simulation {
-  return { call, encoded, request: { from, to: encoded.to, data: encoded.data, value } };
+export function simulationOf(encoded: EncodedCall, from: Address, value = 0n): Simulation {
+  return { encoded, request: { from, to: encoded.to, data: encoded.data, value } };
 }
 
 /** Null if the contracts would accept the call in that state. @throws RpcError, NetworkUnavailable */
@@ -66,34 +65,34 @@ export async function judge(
   if ('value' in called) return null;
   const revert = revertOf(called.error);
   if (revert === null) throw called.error;
-  return explain(rpc, simulation.call, { revert, errors: simulation.encoded.errors }, at);
+  return explain(rpc, simulation.encoded, { revert, errors: simulation.encoded.errors }, at);
 }
 
 /** Explains refusals for which the contracts have no error: another template, or not expired yet. */
 export async function explain(
   rpc: JsonRpc,
-  call: NetworkCall,
+  { to: token, data }: Pick<EncodedCall, 'to' | 'data'>,
   { revert, errors }: { revert: Revert; errors: readonly AbiError[] },
   at: BlockReference,
 ): Promise<Refusal> {
   const refusal = refusalOf(revert, errors);
+  const called = functionCalled(data);
   const isClear = refusal.reason !== 'OTHER' && refusal.reason !== 'WRONG_STATUS';
-  if (isClear || (call.kind !== 'retire' && call.kind !== 'markExpired')) return refusal;
-  const token = call.tokenAddress as Address;
+  if (isClear || (called !== 'retire' && called !== 'markExpired')) return refusal;
   const { isCarbon, isExpired } = await probeTemplate(rpc, token, at);
-  if (call.kind === 'retire' && !isCarbon && isExpired !== null) {
+  if (called === 'retire' && !isCarbon && isExpired !== null) {
     return {
       reason: 'WRONG_TEMPLATE',
       message: `${token} is a commodity token; only carbon credits are retired`,
     };
   }
-  if (call.kind === 'markExpired' && isCarbon && isExpired === null) {
+  if (called === 'markExpired' && isCarbon && isExpired === null) {
     return {
       reason: 'WRONG_TEMPLATE',
       message: `${token} is a carbon-credit token; only commodity receipts expire`,
     };
   }
-  if (call.kind === 'markExpired' && isExpired === false) {
+  if (called === 'markExpired' && isExpired === false) {
     return { reason: 'NOT_EXPIRED', message: `${token} has not passed its expiry date` };
   }
   return refusal;
