@@ -20,20 +20,17 @@ export function wrapQuestions(
 }
 
 /**
- * Returns the same network, with failures that `explain` describes thrown as NetworkUnavailable. The port's
- * own errors and questions that are too large (RangeError) stay as they are.
+ * Returns the same network, with failures thrown as NetworkUnavailable. The port's own errors and questions
+ * that are too large (RangeError) stay as they are.
  */
-export function explainFailures(
-  network: LedgerNetwork,
-  explain: (error: unknown) => string | null,
-): LedgerNetwork {
+export function explainFailures(network: LedgerNetwork, explain: (error: unknown) => string): LedgerNetwork {
   return wrapQuestions(network, async (question) => {
     try {
       return await question();
     } catch (error) {
       const isOfPort = error instanceof NetworkRefusal || error instanceof NetworkUnavailable;
-      const message = isOfPort || error instanceof RangeError ? null : explain(error);
-      throw message === null ? error : new NetworkUnavailable(message, { cause: error });
+      if (isOfPort || error instanceof RangeError) throw error;
+      throw new NetworkUnavailable(explain(error), { cause: error });
     }
   });
 }

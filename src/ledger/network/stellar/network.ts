@@ -7,7 +7,6 @@
  */
 import { WHOLE_HISTORY } from '../continuity.ts';
 import type { Address, LedgerNetwork } from '../port.ts';
-import { explainFailures } from '../wrapNetwork.ts';
 import { createSigningAccounts } from './accounts.ts';
 import { deployedAddress, normalizeAddress } from './addresses.ts';
 import { broadcastBytes } from './broadcast.ts';
@@ -19,7 +18,6 @@ import { assembleParts } from './options.ts';
 import type { StellarNetworkOptions } from './options.ts';
 import { readRecords } from './records.ts';
 import { retirementTransactions } from './retirementTransactions.ts';
-import { UnexpectedValue } from './scvals.ts';
 import { createSettlementReads } from './settlementReads.ts';
 import { createTokenReads } from './tokenReads.ts';
 import { openSigned, prepareForHolder } from './wallets.ts';
@@ -41,7 +39,7 @@ export async function createStellarNetwork(options: StellarNetworkOptions): Prom
     (message) => options.log?.warn(message),
   );
 
-  const network: LedgerNetwork = {
+  return {
     name: options.name,
     networkId: passphrase,
     custodyAddress: custody,
@@ -81,10 +79,4 @@ export async function createStellarNetwork(options: StellarNetworkOptions): Prom
       await simulateCall(deps, call, depositor);
     },
   };
-  return explainFailures(network, notUnderstood);
-}
-
-/** An answer in another form than the contract promised proves nothing. */
-function notUnderstood(error: unknown): string | null {
-  return error instanceof UnexpectedValue ? `A contract's answer is not understood: ${error.message}` : null;
 }

@@ -3,7 +3,7 @@
  */
 import { Address as SdkAddress, nativeToScVal, scValToNative, xdr } from '@stellar/stellar-sdk';
 import { storableText } from '../foreignText.ts';
-import { NetworkRefusal } from '../port.ts';
+import { NetworkRefusal, NetworkUnavailable } from '../port.ts';
 import type { Address, Hash32, RetirementRecord } from '../port.ts';
 import { bytesOf, normalizeAddress } from './addresses.ts';
 
@@ -65,9 +65,11 @@ export function structVal(fields: Record<string, xdr.ScVal>): xdr.ScVal {
   );
 }
 
-/** A value in another form than the contracts promise. */
-export class UnexpectedValue extends Error {
-  override readonly name = 'UnexpectedValue';
+/** A value in another form than the contracts promise, which proves nothing. */
+export class UnexpectedValue extends NetworkUnavailable {
+  constructor(problem: string) {
+    super(`A contract's answer is not understood: ${problem}`);
+  }
 }
 
 export function asBigint(value: unknown, what: string): bigint {

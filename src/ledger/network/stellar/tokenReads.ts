@@ -159,7 +159,7 @@ function untilSilent<T>(read: (token: Address) => Promise<T>): (token: Address) 
       hasAnswered = true;
       return answer;
     } catch (error) {
-      if (error instanceof NetworkUnavailable && !(error instanceof UnreadableFailure)) {
+      if (isUnanswered(error)) {
         unanswered += 1;
         silence = error;
       } else hasAnswered = true;
@@ -168,8 +168,13 @@ function untilSilent<T>(read: (token: Address) => Promise<T>): (token: Address) 
   };
 }
 
+/** Whether the node gave no answer at all. */
+function isUnanswered(error: unknown): boolean {
+  const isAnswer = error instanceof UnreadableFailure || error instanceof UnexpectedValue;
+  return error instanceof NetworkUnavailable && !isAnswer;
+}
+
 function errorOfToken(error: unknown): NetworkRefusal | NetworkUnavailable {
   if (error instanceof NetworkRefusal || error instanceof NetworkUnavailable) return error;
-  if (error instanceof UnexpectedValue) return new NetworkUnavailable(error.message, { cause: error });
   throw error;
 }
