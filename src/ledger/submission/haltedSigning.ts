@@ -21,7 +21,7 @@ import { singleFlight } from '../../lib/singleFlight.ts';
 import type { NetworkCallKind, NextSequences } from '../network/port.ts';
 import { acceptLedger } from '../network/seenLedgers.ts';
 import { isHaltYounger, keepAcceptance, readHalt, readHalts, type Halts } from './halts.ts';
-import { haltOnReorg, highestOf, readSequences, requireFinal } from './knownHistory.ts';
+import { haltOnReorg, readSequences, requireFinal } from './knownHistory.ts';
 import { resumeWithin } from './review.ts';
 import { conclusionOfHalt, settle, type Confirm } from './settle.ts';
 import { takesUpSlot } from './sequenceSlots.ts';
@@ -76,9 +76,7 @@ async function review(deps: SubmissionDependencies): Promise<void> {
   const resent = await resendRolledBack(deps, expected);
   const underWay = await deps.db.$count(attempts, and(inArray(attempts.source, accounts), takesUpSlot));
   // The comparison reads final facts only, so it does not see transactions that are not final.
-  const isFinal = [...highestOf(expected, waiting)].every(
-    ([address, sequence]) => (final.get(address) ?? -1n) >= sequence,
-  );
+  const isFinal = [...waiting].every(([address, sequence]) => (final.get(address) ?? -1n) >= sequence);
   if (resent > 0 || underWay > 0 || !isFinal) {
     // Calls under way can't be distinguished from missing ones, and settle without an operator.
     deps.log.warn(
@@ -231,9 +229,9 @@ export async function resumeSigning(deps: SubmissionDependencies, confirm?: Conf
   const halts = await readHalts(deps.db);
   const because = halts[0]?.because ?? null;
   if (because === null) throw new DomainError('CONFLICT', 'Signing is not halted.');
-  const expected = await deps.network.nextSequences('latest');
+  const { latest: expected, waiting } = await readSequences(deps);
   await requireNothingRolledBack(deps, expected);
-  await requireFinal(deps, highestOf(expected, await deps.network.nextSequences('waiting')));
+  await requireFinal(deps, waiting);
   await reviewUnsigned(deps, because);
   if (!(await endHalt(deps, { halts, expected, isProved: false, confirm }))) {
     throw new DomainError(

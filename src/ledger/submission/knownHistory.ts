@@ -90,20 +90,26 @@ export async function requireKnownHistory(deps: SubmissionDependencies): Promise
     throw new DomainError('CONFLICT', `It can't be decided yet: ${MAY_LAND_UNSEEN}.`);
   }
   if (await isKnown(deps, order, sequences)) return;
-  await requireFinal(deps, highestOf(sequences.latest, sequences.waiting));
+  await requireFinal(deps, sequences.waiting);
 }
 
 /**
  * Halts signing if an account has sent transactions that this database does not know, or if landed ones are
- * gone; stores the sequences of a new database. @throws NetworkUnavailable
+ * gone; stores the sequences of a new database.
+ * @returns whether everything is known, and signing is not halted
+ * @throws NetworkUnavailable
  */
-export async function checkHistory(deps: SubmissionDependencies, order: SigningOrder): Promise<void> {
-  await isKnown(deps, order, await readSequences(deps));
+export async function checkHistory(deps: SubmissionDependencies, order: SigningOrder): Promise<boolean> {
+  return isKnown(deps, order, await readSequences(deps));
 }
 
 export interface Sequences {
   latest: NextSequences;
-  /** Includes transactions that wait at the node; the same as `latest` where these don't show. */
+  /**
+   * `latest`, or higher after transactions that wait at the node. They must be final before these are stored as
+   * known: a false one from a node of another network never is. Stored sequences only go up, so below a false
+   * one no transaction sent elsewhere would be noticed.
+   */
   waiting: NextSequences;
 }
 
@@ -116,7 +122,7 @@ export async function readSequences({
     network.nextSequences('latest'),
     isOne ? null : network.nextSequences('waiting'),
   ]);
-  return { latest, waiting: waiting ?? latest };
+  return { latest, waiting: waiting === null ? latest : highestOf(latest, waiting) };
 }
 
 async function isKnown(
@@ -128,18 +134,21 @@ async function isKnown(
     return await deps.db.transaction((tx) => requireKnownSequences(tx, order, latest, waiting));
   } catch (error) {
     if (!(error instanceof SequenceMismatch)) throw error;
-    await confirmMismatch(deps, error);
-    await haltSigning(deps, deps.db, error);
+    await haltOnMismatch(deps, error);
     return false;
   }
 }
 
-/**
- * The higher sequence of both answers, which must be final before it is stored as known: a false one from a
- * node of another network never is. Stored sequences only go up, so below a false one no transaction sent
- * elsewhere would be noticed.
- */
-export function highestOf(latest: NextSequences, waiting: NextSequences): NextSequences {
+/** @throws NetworkUnavailable when the mismatch is not proved */
+export async function haltOnMismatch(
+  deps: SubmissionDependencies,
+  mismatch: SequenceMismatch,
+): Promise<void> {
+  await confirmMismatch(deps, mismatch);
+  await haltSigning(deps, deps.db, mismatch);
+}
+
+function highestOf(latest: NextSequences, waiting: NextSequences): NextSequences {
   const highest = new Map(waiting);
   for (const [address, sequence] of latest) {
     if (sequence > (highest.get(address) ?? -1n)) highest.set(address, sequence);

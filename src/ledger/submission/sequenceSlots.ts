@@ -147,8 +147,7 @@ export async function requireKnownSequences(
   for (const address of order.accounts) {
     const ours = known.get(address);
     const expected = expectedOf(nextSequences, address);
-    const withWaiting = waiting.get(address) ?? expected;
-    const afterAll = withWaiting > expected ? withWaiting : expected;
+    const afterAll = waiting.get(address) ?? expected;
     if (ours === undefined) strangers.push(address);
     else if (afterAll > ours.nextSequence) {
       throw new SequenceAhead(

@@ -21,14 +21,13 @@
 import { ChainReorganised, NetworkRefusal, type Draft, type Refusal } from '../network/port.ts';
 import type { Attempt } from './attempts.ts';
 import { effectsFor, type Intent } from './effects.ts';
-import { confirmMismatch, haltOnReorg, haltSigning, readSequences } from './knownHistory.ts';
+import { checkHistory, haltOnMismatch, haltOnReorg } from './knownHistory.ts';
 import { conclusionOfHalt, findOnNetwork, intentOf, type Submission, type Conclusion } from './settle.ts';
 import { settleOrReview } from './settleOrReview.ts';
 import { NEVER_SIGNED_AGAIN } from './signedByHolder.ts';
 import { replaceAttempt } from './signAttempt.ts';
 import { outcomeOfSlot } from './slotOutcome.ts';
 import { SequenceMismatch } from './sequenceMismatch.ts';
-import { requireKnownSequences } from './sequenceSlots.ts';
 import type { StepStore } from './stepStore.ts';
 import type { SubmissionDependencies } from './submission.ts';
 
@@ -123,10 +122,8 @@ async function sign(
     if (signed === 'no-slot') return 'no-slot';
     return signed.length === 0 ? 'settled' : await sendAndAsk(deps, store, submission, signed);
   } catch (error) {
-    if (error instanceof SequenceMismatch) {
-      await confirmMismatch(deps, error);
-      await haltSigning(deps, deps.db, error);
-    } else if (error instanceof ChainReorganised) await haltOnReorg(deps, error.message);
+    if (error instanceof SequenceMismatch) await haltOnMismatch(deps, error);
+    else if (error instanceof ChainReorganised) await haltOnReorg(deps, error.message);
     else throw error;
     return 'progress';
   }
@@ -146,7 +143,6 @@ async function draftOrRefusal(deps: SubmissionDependencies, { call }: Intent): P
  * signing account has made already (the balance is burned, the reference used). So the sequences are read
  * after the simulation, and a refusal is believed only when the database knows all of them and the network
  * shows no effect of the call.
- * @throws SequenceMismatch
  */
 async function endUnsigned(
   deps: SubmissionDependencies,
@@ -172,13 +168,11 @@ async function endUnsigned(
   return 'settled';
 }
 
-/** @throws SequenceMismatch */
 async function areSequencesKnown(deps: SubmissionDependencies, store: StepStore): Promise<boolean> {
   const order = deps.network.signingOrder;
   if (!order) return true;
   if ((await store.readSigningState())?.mayLandUnseen) return false;
-  const { latest, waiting } = await readSequences(deps);
-  return deps.db.transaction((tx) => requireKnownSequences(tx, order, latest, waiting));
+  return checkHistory(deps, order);
 }
 
 async function replaceOpen(

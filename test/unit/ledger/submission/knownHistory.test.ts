@@ -4,7 +4,7 @@
  */
 import { expect, it, vi } from 'vitest';
 import { NetworkUnavailable, type LedgerNetwork } from '../../../../src/ledger/network/port.ts';
-import { confirmMismatch, highestOf, readSequences } from '../../../../src/ledger/submission/knownHistory.ts';
+import { confirmMismatch, readSequences } from '../../../../src/ledger/submission/knownHistory.ts';
 import { SequenceAhead, SequenceBehind } from '../../../../src/ledger/submission/sequenceMismatch.ts';
 
 const landed = new SequenceBehind('C', { sequence: 5n, ledger: 9n });
@@ -53,17 +53,23 @@ it.each([
   expect([latest.get('C'), waiting.get('C')]).toEqual([7n, 7n]);
 });
 
-it('counts as sent what either answer shows as sent', () => {
-  const latest = new Map([
-    ['C', 7n],
-    ['D', 3n],
-    ['E', 0n],
-  ]);
-  const waiting = new Map([
-    ['C', 9n],
-    ['D', 2n],
-  ]);
-  expect(highestOf(latest, waiting)).toEqual(
+it('counts as sent what either answer shows as sent', async () => {
+  const answers = {
+    latest: new Map([
+      ['C', 7n],
+      ['D', 3n],
+      ['E', 0n],
+    ]),
+    waiting: new Map([
+      ['C', 9n],
+      ['D', 2n],
+    ]),
+  };
+  const nextSequences = async (by: keyof typeof answers) => answers[by];
+  const network = { signingOrder: { accounts: [], maxOpenPerAccount: 1 }, nextSequences };
+  const { latest, waiting } = await readSequences({ network: network as unknown as LedgerNetwork });
+  expect(latest).toBe(answers.latest);
+  expect(waiting).toEqual(
     new Map([
       ['C', 9n],
       ['D', 3n],
