@@ -13,15 +13,7 @@ import { carbonTokenAbi } from './contracts.ts';
 import { BlockReorganised } from './finality.ts';
 import type { Finality, Pin } from './finality.ts';
 import { isTooLong } from './jsonRpc.ts';
-import {
-  EXPIRY,
-  isProblem,
-  readAmountsAt,
-  readTokens,
-  RETIREMENT_COUNT,
-  SUPPLY,
-  TOTALS,
-} from './tokenViews.ts';
+import { amountView, EXPIRY, isProblem, readTokens, RETIREMENT_COUNT, SUPPLY, TOTALS } from './tokenViews.ts';
 import type { Read, View } from './tokenViews.ts';
 
 /** Reading a record with the longest texts takes some 150,000 gas. */
@@ -31,11 +23,9 @@ export function createTokenReads(finality: Finality, readAll: ReadAll) {
   const readMany = createReadMany(finality);
   const readViews = <T extends object>(texts: readonly string[], view: View<T>) =>
     readMany(texts, (pin, tokens) => readTokens(readAll, pin, tokens, view));
-  const readAmounts = (texts: readonly string[], data: Hex) =>
-    readMany(texts, (pin, tokens) => readAmountsAt(readAll, pin, tokens, data));
 
-  async function readAmount(text: string, data: Hex): Promise<bigint> {
-    const [answer] = await readAmounts([text], data);
+  async function readAmount(text: string, view: View<{ amount: bigint }>): Promise<bigint> {
+    const [answer] = await readViews([text], view);
     if (answer === undefined || 'error' in answer) throw answer?.error ?? noTokenAt(text);
     return answer.amount;
   }
@@ -81,9 +71,9 @@ export function createTokenReads(finality: Finality, readAll: ReadAll) {
     retirementCountsOf: (addresses) => readViews(addresses, RETIREMENT_COUNT),
     expiryOf: (addresses) => readViews(addresses, EXPIRY),
     totalSupply: (address) => readAmount(address, SUPPLY),
-    totalSuppliesOf: (addresses) => readAmounts(addresses, SUPPLY),
-    balanceOf: async (address, holder) => readAmount(address, balanceData(holder)),
-    balancesOf: async (addresses, holder) => readAmounts(addresses, balanceData(holder)),
+    totalSuppliesOf: (addresses) => readViews(addresses, SUPPLY),
+    balanceOf: async (address, holder) => readAmount(address, balanceView(holder)),
+    balancesOf: async (addresses, holder) => readViews(addresses, balanceView(holder)),
   } satisfies Partial<LedgerNetwork>;
 }
 
@@ -110,9 +100,9 @@ function createReadMany(finality: Finality): ReadMany {
   };
 }
 
-function balanceData(holder: string): Hex {
+function balanceView(holder: string): View<{ amount: bigint }> {
   const args = [requireAddress(holder, 'OTHER')] as const;
-  return encodeFunctionData({ abi: carbonTokenAbi, functionName: 'balanceOf', args });
+  return amountView(encodeFunctionData({ abi: carbonTokenAbi, functionName: 'balanceOf', args }));
 }
 
 function recordData(index: number): Hex {

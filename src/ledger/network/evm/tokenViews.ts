@@ -9,7 +9,7 @@ import { decodeFunctionResult, encodeFunctionData } from 'viem';
 import type { Address, Hex } from 'viem';
 import { NetworkRefusal, NetworkUnavailable, noTokenAt } from '../port.ts';
 import type { CarbonTotals, ReceiptStatus } from '../port.ts';
-import { wordIn, type ContractRead, type ReadAll, type ReadAnswer } from './contractReads.ts';
+import { wordIn, type ReadAll, type ReadAnswer } from './contractReads.ts';
 import { carbonTokenAbi, commodityTokenAbi } from './contracts.ts';
 import type { Pin } from './finality.ts';
 
@@ -20,35 +20,39 @@ export type Read<T> = T | Problem;
 
 const STATUSES: readonly ReceiptStatus[] = ['DRAFT', 'ACTIVE', 'SUSPENDED', 'REDEEMED', 'EXPIRED'];
 
-/** The reads of one template, and how to recognise the other one. */
+/** The reads of one token. */
 export interface View<T> {
-  template: string;
   data: readonly Hex[];
   /** @throws if the answers are not those of the template */
   decode: (answers: readonly Hex[]) => T;
-  otherTemplate: { name: string; data: Hex; highest: bigint };
+  /** How to recognise the template that has no such reads; null if tokens of both have them. */
+  otherTemplate: { problem: string; data: Hex; highest: bigint } | null;
 }
 
-/** Tokens of both templates have this function. */
-export const SUPPLY = viewData(carbonTokenAbi, 'totalSupply');
+/** One amount of a token of either template. */
+export function amountView(data: Hex): View<{ amount: bigint }> {
+  return { data: [data], decode: ([amount]) => ({ amount: wordOf(amount) }), otherTemplate: null };
+}
+
+const supplyData = viewData(carbonTokenAbi, 'totalSupply');
 const retirementCountData = viewData(carbonTokenAbi, 'totalRetirements');
 const isExpiredData = viewData(commodityTokenAbi, 'isExpired');
-const carbon = {
-  template: 'carbon-credit',
-  otherTemplate: { name: 'commodity', data: isExpiredData, highest: 1n },
+const COMMODITY = {
+  problem: 'is a commodity token, not a carbon-credit token',
+  data: isExpiredData,
+  highest: 1n,
 };
-const commodity = {
-  template: 'commodity',
-  otherTemplate: {
-    name: 'carbon-credit',
-    data: retirementCountData,
-    highest: BigInt(Number.MAX_SAFE_INTEGER),
-  },
+const CARBON_CREDIT = {
+  problem: 'is a carbon-credit token, not a commodity token',
+  data: retirementCountData,
+  highest: BigInt(Number.MAX_SAFE_INTEGER),
 };
 
+export const SUPPLY = amountView(supplyData);
+
 export const TOTALS: View<CarbonTotals> = {
-  ...carbon,
-  data: [SUPPLY, viewData(carbonTokenAbi, 'totalRetired'), retirementCountData],
+  otherTemplate: COMMODITY,
+  data: [supplyData, viewData(carbonTokenAbi, 'totalRetired'), retirementCountData],
   decode: ([supply, retired, retirements]) => ({
     totalSupply: wordOf(supply),
     totalRetired: wordOf(retired),
@@ -57,13 +61,13 @@ export const TOTALS: View<CarbonTotals> = {
 };
 
 export const RETIREMENT_COUNT: View<{ totalRetirements: number }> = {
-  ...carbon,
+  otherTemplate: COMMODITY,
   data: [retirementCountData],
   decode: ([retirements]) => ({ totalRetirements: countOf(retirements) }),
 };
 
 export const EXPIRY: View<{ isExpired: boolean; status: ReceiptStatus }> = {
-  ...commodity,
+  otherTemplate: CARBON_CREDIT,
   data: [isExpiredData, viewData(commodityTokenAbi, 'status')],
   decode: ([expired, status]) => ({
     isExpired: decodeFunctionResult({
@@ -93,47 +97,29 @@ export async function readTokens<T>(
   const perToken = tokens.map((_, at) => answers.slice(at * view.data.length, (at + 1) * view.data.length));
   const values = perToken.map((own) => decodeAll(view, own));
   const badTokens = tokens.filter((_, at) => values[at] === null);
-  const probes = await probeAll(readAll, pin, badTokens, view);
+  const others = await findOthers(readAll, pin, badTokens, view);
   return tokens.map((token, at) => {
     const value = values[at] ?? null;
-    return value ?? problemOf(view, token, perToken[at] ?? [], probes.get(token));
+    return value ?? problemOf(token, perToken[at] ?? [], others.get(token));
   });
 }
 
-/** Returns one amount of each token of either template, or the token's error. */
-export async function readAmountsAt(
-  readAll: ReadAll,
-  pin: Pin,
-  tokens: readonly Address[],
-  data: Hex,
-): Promise<Read<{ amount: bigint }>[]> {
-  const answers = await readAll(
-    pin,
-    tokens.map((target) => ({ target, data })),
-  );
-  return tokens.map((token, at) => {
-    const answer = answers[at];
-    const amount = wordIn(answer);
-    if (amount !== null) return { amount };
-    return answer?.kind === 'failed' ? unavailable(token, answer.error) : noTokenAt(token);
-  });
-}
-
-/** Whether the tokens without an answer for `view` are of the other template. */
-async function probeAll(
+/** Returns the problem of each of these tokens without an answer for `view` that is of the other template. */
+async function findOthers(
   readAll: ReadAll,
   pin: Pin,
   tokens: readonly Address[],
   { otherTemplate }: View<unknown>,
-): Promise<Map<Address, boolean>> {
-  const reads = tokens.map((target): ContractRead => ({ target, data: otherTemplate.data }));
-  const answers = await readAll(pin, reads);
-  return new Map(
-    tokens.map((token, at) => {
-      const word = wordIn(answers[at]);
-      return [token, word !== null && word <= otherTemplate.highest];
-    }),
+): Promise<ReadonlyMap<Address, string>> {
+  if (otherTemplate === null) return new Map();
+  const { problem, data, highest } = otherTemplate;
+  const answers = await readAll(
+    pin,
+    tokens.map((target) => ({ target, data })),
   );
+  const words = answers.map(wordIn);
+  const isOther = (word: bigint | null | undefined) => word != null && word <= highest;
+  return new Map(tokens.flatMap((token, at) => (isOther(words[at]) ? [[token, problem]] : [])));
 }
 
 function decodeAll<T>(view: View<T>, answers: readonly ReadAnswer[]): T | null {
@@ -147,22 +133,17 @@ function decodeAll<T>(view: View<T>, answers: readonly ReadAnswer[]): T | null {
 }
 
 function problemOf(
-  view: View<unknown>,
   token: Address,
   answers: readonly ReadAnswer[],
-  isOtherTemplate: boolean | undefined,
+  otherTemplate: string | undefined,
 ): Problem {
   const failed = answers.find((answer) => answer.kind === 'failed');
-  if (failed) return unavailable(token, failed.error);
-  if (!isOtherTemplate) return noTokenAt(token);
-  return new NetworkRefusal({
-    reason: 'WRONG_TEMPLATE',
-    message: `${token} is a ${view.otherTemplate.name} token, not a ${view.template} token`,
-  });
-}
-
-function unavailable(token: Address, error: Error): NetworkUnavailable {
-  return new NetworkUnavailable(`The node could not read ${token}: ${error.message}`, { cause: error });
+  if (failed) {
+    const { error } = failed;
+    return new NetworkUnavailable(`The node could not read ${token}: ${error.message}`, { cause: error });
+  }
+  if (otherTemplate === undefined) return noTokenAt(token);
+  return new NetworkRefusal({ reason: 'WRONG_TEMPLATE', message: `${token} ${otherTemplate}` });
 }
 
 export function isProblem(value: unknown): value is Problem {
