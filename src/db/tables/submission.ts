@@ -69,7 +69,7 @@ export const submissions = pgTable(
     /** The table of the call's row. With kind and signer it selects the call's effects (effects.ts). */
     targetType: submissionTarget('target_type').notNull(),
     targetId: uuid('target_id').notNull(),
-    /** The call, encoded by callCodec. */
+    /** The call, encoded by exactJson.ts. */
     call: jsonb('call').notNull(),
     signer: submissionSigner('signer').notNull().default('CUSTODY'),
     state: submissionState('state').notNull(),

@@ -8,8 +8,8 @@ import { TRANSACTION_TIME } from '../../db/databaseTime.ts';
 import { insertionOf } from '../../db/manyRows.ts';
 import { submissions } from '../../db/tables/index.ts';
 import type { NetworkCall } from '../network/port.ts';
-import { encodeCall } from './callCodec.ts';
 import type { Signer, TargetType } from './effects.ts';
+import { encodeExact } from './exactJson.ts';
 
 /**
  * Times of the database's clock, as for leases. An instance's fast clock would delay a submission, and would
@@ -42,7 +42,7 @@ export function insertionOfIntents(ids: readonly string[], intents: readonly New
     kind: call.kind,
     targetType,
     targetId,
-    call: encodeCall(call),
+    call: encodeExact(call),
     signer,
     state: 'PENDING' as const,
   }));

@@ -7,8 +7,7 @@ import type { PgUpdateSetSource } from 'drizzle-orm/pg-core';
 import type { Tx } from '../../db/connection.ts';
 import { givenRows, isGiven } from '../../db/manyRows.ts';
 import { attempts, submissions } from '../../db/tables/index.ts';
-import type { CallResult, Refusal } from '../network/port.ts';
-import { decodeCall } from './callCodec.ts';
+import type { CallResult, NetworkCall, Refusal } from '../network/port.ts';
 import {
   effectsFor,
   successOf,
@@ -18,6 +17,7 @@ import {
   type Landed,
 } from './effects.ts';
 import { decideAttempt, findOpenAttempts, markDead } from './attempts.ts';
+import { decodeExact } from './exactJson.ts';
 import { lockSubmissions } from './lockSubmissions.ts';
 import { isForHalt, isOutdated } from './rules.ts';
 import { lockHalts } from './halts.ts';
@@ -57,7 +57,8 @@ export function intentOf(submission: Submission): Intent {
     targetType: submission.targetType,
     targetId: submission.targetId,
     signer: submission.signer,
-    call: decodeCall(submission.call),
+    // Database rules keep what was encoded unchanged.
+    call: decodeExact(submission.call) as NetworkCall,
   };
 }
 

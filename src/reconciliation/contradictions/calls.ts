@@ -3,7 +3,7 @@
  */
 import { contradictions } from './contradiction.ts';
 
-/** The amount in a stored call (callCodec.ts). */
+/** The amount in a stored call (exactJson.ts). */
 const AMOUNT = `(s.call -> 'amount' ->> '$integer')::numeric`;
 const BASE_UNITS = `(10::numeric ^ 18)`;
 const CUSTODY = `(SELECT custody_address FROM installation WHERE singleton)`;

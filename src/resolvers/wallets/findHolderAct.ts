@@ -4,7 +4,7 @@
 import { desc, eq } from 'drizzle-orm';
 import { holderActs, offRampSessions, submissions } from '../../db/tables/index.ts';
 import type { HolderCall, UnsignedTransaction } from '../../ledger/network/port.ts';
-import { decodeCall } from '../../ledger/submission/callCodec.ts';
+import { decodeExact } from '../../ledger/submission/exactJson.ts';
 import type { Submission } from '../../ledger/submission/settle.ts';
 import type { Needs } from '../core/dependencies.ts';
 import { readTransactionsOf, type SubmissionTransaction } from '../carbon/findRetirement.ts';
@@ -87,7 +87,7 @@ function actOf({ act, submission, farmerId }: ReadAct): HolderAct {
   return {
     ...described,
     // The database's rules forbid changes to the encoded call.
-    call: decodeCall(call) as HolderCall,
+    call: decodeExact(call) as HolderCall,
     unsigned: { format, payload, holder, validUntil, preparedAtLedger },
     state: stateOf(submission),
     farmerId,

@@ -7,7 +7,7 @@ import { holderActs } from '../../db/tables/index.ts';
 import { DATABASE_NOW } from '../../db/databaseTime.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Address, HolderCall } from '../../ledger/network/port.ts';
-import { encodeCall } from '../../ledger/submission/callCodec.ts';
+import { encodeExact } from '../../ledger/submission/exactJson.ts';
 import type { Needs } from '../core/dependencies.ts';
 import { requireAddress } from '../core/addresses.ts';
 
@@ -33,7 +33,7 @@ export async function prepareAct(deps: Needs<'network' | 'ids'>, plan: ActPlan):
     ...rest,
     id: deps.ids.next(),
     kind: call.kind,
-    call: encodeCall(call),
+    call: encodeExact(call),
   };
 }
 

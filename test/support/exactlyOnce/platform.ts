@@ -4,7 +4,7 @@
  * states (transitions.ts).
  */
 import type { Attempt } from '../../../src/ledger/submission/attempts.ts';
-import { encodeCall } from '../../../src/ledger/submission/callCodec.ts';
+import { encodeExact } from '../../../src/ledger/submission/exactJson.ts';
 import { isOutdated, maySign } from '../../../src/ledger/submission/rules.ts';
 import type { Submission, Conclusion } from '../../../src/ledger/submission/settle.ts';
 import type { NetworkCall, PreparedTransaction } from '../../../src/ledger/network/port.ts';
@@ -64,7 +64,7 @@ export function createPlatform(): SimulatedPlatform {
       targetId,
       signer: 'CUSTODY',
       kind: call.kind,
-      call: encodeCall(call),
+      call: encodeExact(call),
       state: 'PENDING',
       attemptsBeforeResume: 0,
       resumptions: 0,

@@ -5,7 +5,7 @@
 import { expect, it } from 'vitest';
 import { NetworkRefusal, type Outcome } from '../../../../src/ledger/network/port.ts';
 import type { Attempt } from '../../../../src/ledger/submission/attempts.ts';
-import { encodeCall } from '../../../../src/ledger/submission/callCodec.ts';
+import { encodeExact } from '../../../../src/ledger/submission/exactJson.ts';
 import type { FoundOnNetwork } from '../../../../src/ledger/submission/effects.ts';
 import type { Conclusion, Submission } from '../../../../src/ledger/submission/settle.ts';
 import { step } from '../../../../src/ledger/submission/step.ts';
@@ -18,7 +18,7 @@ const SUBMISSION = {
   targetType: 'RETIREMENT',
   targetId: 'r',
   signer: 'CUSTODY',
-  call: encodeCall(BURN),
+  call: encodeExact(BURN),
   fruitlessSteps: 0,
   failedSteps: 0,
 } as unknown as Submission;
