@@ -30,10 +30,10 @@ export interface Deployments {
   /** The first token that custody deployed for the asset. */
   ownTokenOf(assetIdHash: Hash32, pin: Pin): Promise<DeployedToken | null>;
   ownTokensSince(block: bigint, pin: Pin): Promise<Address[]>;
-  /** The treasury in the settlement factory's event. */
-  treasuryOf(settlement: Address, pin: Pin): Promise<Address | null>;
+  /** The treasury of the settlement contract in use, in the event of the settlement factory. */
+  treasuryInUse(pin: Pin): Promise<Address | null>;
   /** The first settlement contract that custody deployed. */
-  ownSettlement(pin: Pin): Promise<Address | null>;
+  ownSettlement(pin: Pin): Promise<DeployedSettlement | null>;
 }
 
 interface Options {
@@ -53,8 +53,9 @@ export function createDeployments(options: Options): Deployments {
   const { rpc } = options;
   const search = createLogSearch(rpc);
   const own = followOwnTokens(options, search);
-  const treasuryOf = followTreasury(options, search);
-  const firstOwn = seekSettlement(options, search, { deployer: options.custodyAddress });
+  const { settlement } = options.contracts;
+  const inUse = settlement && seekSettlement(options, search, { settlementAddress: settlement });
+  let treasury: Address | null = null;
 
   return {
     async ownTokenOf(assetIdHash, pin) {
@@ -64,21 +65,11 @@ export function createDeployments(options: Options): Deployments {
       return (await own.readUpTo(pin)).get(assetIdHash) ?? null;
     },
     ownTokensSince: own.since,
-    treasuryOf,
-    ownSettlement: async (pin) => (await firstOwn(pin))?.settlement ?? null,
-  };
-}
-
-function followTreasury(options: Options, search: LogSearch): Deployments['treasuryOf'] {
-  let sought: { settlement: Address; seek: SeekSettlement; treasury: Address | null } | null = null;
-  return async (settlement, pin) => {
-    if (sought?.settlement !== settlement) {
-      const seek = seekSettlement(options, search, { settlementAddress: settlement });
-      sought = { settlement, seek, treasury: null };
-    }
-    const mine = sought;
-    mine.treasury ??= (await mine.seek(pin))?.treasury ?? null;
-    return mine.treasury;
+    async treasuryInUse(pin) {
+      treasury ??= (await inUse?.(pin))?.treasury ?? null;
+      return treasury;
+    },
+    ownSettlement: seekSettlement(options, search, { deployer: options.custodyAddress }),
   };
 }
 

@@ -56,12 +56,15 @@ export function createSettlementReads(deps: SettlementReadDeps): SettlementReads
   return {
     async settlementContract() {
       if (settlement === null) return null;
-      return finality.onFinalBlock((pin) => readContract(deps, settlement, pin));
+      return finality.onFinalBlock((pin) =>
+        readContract(deps, settlement, pin, () => deployments.treasuryInUse(pin)),
+      );
     },
     findSettlement: () =>
       finality.onFinalBlock(async (pin) => {
         const own = await deployments.ownSettlement(pin);
-        return own === null ? null : readContract(deps, own, pin);
+        if (!own?.settlement) return null;
+        return readContract(deps, own.settlement, pin, () => own.treasury);
       }),
     async offRampDeposit(sessionId) {
       if (settlement === null) return null;
@@ -87,9 +90,10 @@ export function createSettlementReads(deps: SettlementReadDeps): SettlementReads
 }
 
 async function readContract(
-  { rpc, readAll, deployments }: SettlementReadDeps,
+  { rpc, readAll }: SettlementReadDeps,
   address: Address,
   pin: Pin,
+  treasuryInEvent: () => Promise<Address | null> | Address | null,
 ): Promise<SettlementContract | null> {
   if ((await rpc.ask(ask.code(address, pin.state))) === '0x') return null;
   const [paused, treasury] = await readAll(pin, [
@@ -98,7 +102,7 @@ async function readContract(
   ]);
   return {
     address,
-    treasury: addressIn(treasury) ?? (await deployments.treasuryOf(address, pin)),
+    treasury: addressIn(treasury) ?? (await treasuryInEvent()),
     paused: isTrue(paused),
   };
 }

@@ -78,7 +78,7 @@ it('finds a treasury in the end, when the search takes more questions than one m
   const deployments = deploymentsAt({
     askTogether: async (all: Question<unknown>[]) => all.map((one) => answer(2_500, one)),
   });
-  const treasury = () => deployments.treasuryOf(SETTLEMENT, pinAt(3_000n));
+  const treasury = () => deployments.treasuryInUse(pinAt(3_000n));
   await expect(treasury()).rejects.toThrow(NetworkUnavailable);
   await expect(treasury()).rejects.toThrow('set LEDGER_FIRST_BLOCK');
   expect(await treasury()).toBe(TREASURY);
