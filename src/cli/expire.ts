@@ -79,7 +79,8 @@ async function followRun(platform: Platform, runId: string, bar: SingleBar): Pro
 }
 
 async function print({ dependencies }: Platform, runId: string, counts: ExpiryCounts): Promise<void> {
-  for (const { receiptId, message } of await listFailures(dependencies, runId)) {
+  const failures = (await listFailures(dependencies, [runId])).get(runId) ?? [];
+  for (const { receiptId, message } of failures) {
     process.stdout.write(`${pc.red('failed')}  receipt ${receiptId}: ${message}\n`);
   }
   const { examined, expired, failed, notDue, pending } = counts;

@@ -3,7 +3,16 @@
  * one parameter, a JSON document. So a connection keeps the statement prepared (frequentStatements.ts), and
  * hundreds of parameters need not be numbered, typed and encoded one by one.
  */
-import { getTableColumns, getTableName, sql, type AnyColumn, type Placeholder, type SQL } from 'drizzle-orm';
+import {
+  desc,
+  getTableColumns,
+  getTableName,
+  sql,
+  type AnyColumn,
+  type Placeholder,
+  type SQL,
+  type Table,
+} from 'drizzle-orm';
 import type { PgTable } from 'drizzle-orm/pg-core';
 import type { Db } from './connection.ts';
 import { renderOnce } from './hotQueries.ts';
@@ -104,19 +113,48 @@ export function isOneOf(column: AnyColumn, values: readonly string[] | Placehold
 }
 
 /**
- * The row is the one that has one of these pairs in two columns. Each pair is looked up by itself in the unique
- * key of the two: a list of alternatives takes the planner longer than as many statements, and a join may read
- * all rows with one value of a pair.
+ * The row is the one that has one of these pairs in two columns, which are a unique key. A list of alternatives
+ * would take the planner longer than as many statements, and a join may read all rows with one value of a pair.
  */
 export function isOneOfPairs(
-  id: AnyColumn,
   [first, second]: readonly [AnyColumn, AnyColumn],
   pairs: readonly (readonly [string, number])[],
 ): SQL {
-  const given = (column: AnyColumn, at: number) =>
-    sql`${column} = (pair.value ->> ${sql.raw(`${at}`)})::${sql.raw(column.getSQLType())}`;
-  return sql`${id} = ANY (ARRAY(SELECT found.id FROM json_array_elements(${JSON.stringify(pairs)}::text::json) pair
-    CROSS JOIN LATERAL (SELECT ${id} AS id FROM ${id.table} WHERE ${given(first, 0)} AND ${given(second, 1)} LIMIT 1) found))`;
+  return isFoundByEach(first.table, pairs, sql`${isElement(first, 0)} AND ${isElement(second, 1)} LIMIT 1`);
+}
+
+/**
+ * The row is one of the latest `limit` rows of its parent, and the parent is one of those with these ids.
+ * @param parent the column with the parent's id
+ * @param latest the columns that order a parent's rows
+ */
+export function isAmongLatest(
+  parent: AnyColumn,
+  ids: readonly string[],
+  { latest, limit, which = sql`true` }: { latest: readonly AnyColumn[]; limit: number; which?: SQL },
+): SQL {
+  const order = sql.join(latest.map(desc), sql`, `);
+  const ofParent = sql`${isElement(parent, 0)} AND ${which} ORDER BY ${order} LIMIT ${limit}`;
+  return isFoundByEach(
+    parent.table,
+    ids.map((id) => [id]),
+    ofParent,
+  );
+}
+
+/**
+ * The row is found by the search for one of the tuples. Rows are told by their place in the table, which does
+ * not change within a statement: a key may have two columns.
+ */
+function isFoundByEach(table: Table, tuples: readonly (readonly unknown[])[], search: SQL): SQL {
+  return sql`${table}.ctid = ANY (ARRAY(SELECT found.ctid
+    FROM json_array_elements(${JSON.stringify(tuples)}::text::json) AS tuple
+    CROSS JOIN LATERAL (SELECT ctid FROM ${table} WHERE ${search}) AS found))`;
+}
+
+/** The column equals this element of the tuple. */
+function isElement(column: AnyColumn, at: 0 | 1): SQL {
+  return sql`${column} = (tuple.value ->> ${sql.raw(`${at}`)})::${sql.raw(column.getSQLType())}`;
 }
 
 /** Returns the value in a form that PostgreSQL reads as text or as JSON. */

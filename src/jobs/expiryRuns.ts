@@ -2,13 +2,15 @@
  * Expiry runs as rows: requested by the schedule, at start or by hand, swept by any free instance, and
  * continued by another one when that instance dies.
  */
-import { and, count, desc, eq, inArray, isNull, sql } from 'drizzle-orm';
+import { count, desc, eq, inArray, isNull, sql } from 'drizzle-orm';
 import { backoffMs, createDueWorker, type DueWorker } from '../db/dueWorker.ts';
 import { createLeases, reschedule } from '../db/leases.ts';
 import { TRANSACTION_TIME } from '../db/databaseTime.ts';
 import { finderOf } from '../db/findByIds.ts';
 import { listerOf } from '../db/keyset.ts';
+import { isAmongLatest } from '../db/manyRows.ts';
 import { expiryItems, expiryRuns } from '../db/tables/index.ts';
+import { groupBy } from '../lib/groupBy.ts';
 import { innermostMessage } from '../lib/errors.ts';
 import { NetworkUnavailable } from '../ledger/network/port.ts';
 import type { Needs } from '../resolvers/core/dependencies.ts';
@@ -137,13 +139,17 @@ function countsFrom(rows: readonly { state: ExpiryItemState; count: number }[]):
 
 type ExpiryItemState = (typeof expiryItems.state.enumValues)[number];
 
-/** Receipts that a run could not expire, and why; latest first, at most MAX_FAILURES_SHOWN. */
-export async function listFailures(deps: Needs<'db'>, runId: string): Promise<ExpiryFailure[]> {
+/** Receipts that each run could not expire, and why; latest first, at most MAX_FAILURES_SHOWN of a run. */
+export async function listFailures(
+  deps: Needs<'db'>,
+  runIds: readonly string[],
+): Promise<ReadonlyMap<string, ExpiryFailure[]>> {
+  const { runId, receiptId, message, decidedAt, state } = expiryItems;
+  const shown = { which: eq(state, 'FAILED'), latest: [decidedAt], limit: MAX_FAILURES_SHOWN };
   const rows = await deps.db
-    .select({ receiptId: expiryItems.receiptId, message: expiryItems.message })
+    .select({ runId, receiptId, message: sql<string>`${message}` })
     .from(expiryItems)
-    .where(and(eq(expiryItems.runId, runId), eq(expiryItems.state, 'FAILED')))
-    .orderBy(desc(expiryItems.decidedAt))
-    .limit(MAX_FAILURES_SHOWN);
-  return rows.map(({ receiptId, message }) => ({ receiptId, message: message ?? '' }));
+    .where(isAmongLatest(runId, runIds, shown))
+    .orderBy(desc(decidedAt));
+  return groupBy(rows, (row) => row.runId);
 }

@@ -28,7 +28,7 @@ export async function findRecordsAt(
   { db }: Needs<'db'>,
   places: readonly string[],
 ): Promise<ReadonlyMap<string, FeedRecord>> {
-  const { position, tokenAddress, index } = retirementRecords;
+  const { tokenAddress, index } = retirementRecords;
   const pairs = places.map((place): [string, number] => {
     const [number, address = ''] = place.split(' ');
     return [address, Number(number)];
@@ -36,7 +36,7 @@ export async function findRecordsAt(
   const found = await db
     .select()
     .from(retirementRecords)
-    .where(isOneOfPairs(position, [tokenAddress, index], pairs));
+    .where(isOneOfPairs([tokenAddress, index], pairs));
   return new Map(found.map((record) => [placeOf(record), record]));
 }
 

@@ -1,7 +1,7 @@
 /**
  * Finds and lists retirements, and finds the transactions of a submission's target.
  */
-import { asc, eq, inArray, type SQL } from 'drizzle-orm';
+import { asc, eq, inArray } from 'drizzle-orm';
 import type { Db } from '../../db/connection.ts';
 import { findersOf } from '../../db/findByIds.ts';
 import { attempts, retirements, submissions, projects } from '../../db/tables/index.ts';
@@ -61,12 +61,12 @@ export async function findRetirementsOfRecords(
   deps: Needs<'db'>,
   places: readonly RecordPlace[],
 ): Promise<Map<RecordPlace, Retirement>> {
-  const { id, projectId, recordIndex } = retirements;
+  const { projectId, recordIndex } = retirements;
   const pairs = places.map((place) => [place.projectId, place.index] as const);
   const found = await deps.db
     .select()
     .from(retirements)
-    .where(isOneOfPairs(id, [projectId, recordIndex], pairs));
+    .where(isOneOfPairs([projectId, recordIndex], pairs));
   const byPlace = new Map(
     found.map((retirement) => [`${retirement.projectId}/${retirement.recordIndex}`, retirement]),
   );
@@ -80,26 +80,13 @@ export async function findRetirementsOfRecords(
 
 /**
  * Every transaction that was ever signed for each target, oldest first. The limit on attempts bounds each list.
+ * Attempts are ordered by number: they are dated by their process, whose clock may be wrong.
  */
-export async function readTransactions(
-  deps: Needs<'db'>,
-  targetIds: readonly string[],
-): Promise<ReadonlyMap<string, SubmissionTransaction[]>> {
-  const found = await readTransactionsOf(deps, isOneOf(submissions.targetId, targetIds));
-  return groupBy(found, ({ targetId }) => targetId);
-}
-
-/** One signed transaction of a submission. */
-export type SubmissionTransaction = Awaited<ReturnType<typeof readTransactionsOf>>[number];
-
-/**
- * The signed transactions of the submissions that meet the condition, oldest first. Attempts are ordered by number:
- * they are dated by their process, whose clock may be wrong.
- */
-export async function readTransactionsOf({ db }: Needs<'db'>, isMeant: SQL) {
-  return db
+export async function readTransactions({ db }: Needs<'db'>, targetIds: readonly string[]) {
+  const found = await db
     .select({
       targetId: submissions.targetId,
+      submissionId: submissions.id,
       txHash: attempts.hash,
       kind: submissions.kind,
       state: attempts.state,
@@ -108,9 +95,14 @@ export async function readTransactionsOf({ db }: Needs<'db'>, isMeant: SQL) {
     })
     .from(attempts)
     .innerJoin(submissions, eq(submissions.id, attempts.submissionId))
-    .where(isMeant)
+    .where(isOneOf(submissions.targetId, targetIds))
     .orderBy(asc(submissions.createdAt), asc(submissions.id), asc(attempts.number));
+  return groupBy(found, ({ targetId }) => targetId);
 }
+
+type MapValue<Of> = Of extends Map<unknown, infer Value> ? Value : never;
+/** One signed transaction of a submission. */
+export type SubmissionTransaction = MapValue<Awaited<ReturnType<typeof readTransactions>>>[number];
 
 export const listRetirements = listerOf(retirements, 'createdAt', {
   buyerIds: isAmong(retirements.buyerId),

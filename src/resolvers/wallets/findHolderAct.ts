@@ -1,13 +1,15 @@
 /**
  * Finds acts that were prepared for holders with their own wallet, and their state.
  */
-import { desc, eq } from 'drizzle-orm';
+import { eq } from 'drizzle-orm';
+import { isAmongLatest, isOneOf } from '../../db/manyRows.ts';
 import { holderActs, offRampSessions, submissions } from '../../db/tables/index.ts';
 import type { HolderCall, UnsignedTransaction } from '../../ledger/network/port.ts';
 import { decodeExact } from '../../ledger/submission/exactJson.ts';
+import { groupBy } from '../../lib/groupBy.ts';
 import type { Submission } from '../../ledger/submission/settle.ts';
 import type { Needs } from '../core/dependencies.ts';
-import { readTransactionsOf, type SubmissionTransaction } from '../carbon/findRetirement.ts';
+import { readTransactions, type SubmissionTransaction } from '../carbon/findRetirement.ts';
 
 type HolderActRow = typeof holderActs.$inferSelect;
 
@@ -33,8 +35,15 @@ type Finder = Needs<'db'>;
 const MAX_ACTS_OF_SESSION = 100;
 
 export async function findHolderAct(deps: Finder, id: string): Promise<HolderAct | null> {
-  const [row] = await selectActs(deps).where(eq(holderActs.id, id));
-  return row ? actOf(row) : null;
+  return (await findHolderActs(deps, [id])).get(id) ?? null;
+}
+
+export async function findHolderActs(
+  deps: Finder,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, HolderAct>> {
+  const rows = await selectActs(deps).where(isOneOf(holderActs.id, ids));
+  return new Map(rows.map((row) => [row.act.id, actOf(row)]));
 }
 
 /** Reads an act that the caller knows to exist. */
@@ -46,25 +55,40 @@ export async function requireHolderAct(deps: Finder, id: string): Promise<Holder
 
 /** The newest acts of an off-ramp session, oldest first. */
 export async function readHolderActs(deps: Finder, offRampSessionId: string): Promise<HolderAct[]> {
+  return (await readActsOfSessions(deps, [offRampSessionId])).get(offRampSessionId) ?? [];
+}
+
+/** The newest acts of each off-ramp session, oldest first. */
+export async function readActsOfSessions(
+  deps: Finder,
+  sessionIds: readonly string[],
+): Promise<ReadonlyMap<string, HolderAct[]>> {
+  const { offRampSessionId, createdAt, id } = holderActs;
+  const newest = { latest: [createdAt, id], limit: MAX_ACTS_OF_SESSION };
   const rows = await selectActs(deps)
-    .where(eq(holderActs.offRampSessionId, offRampSessionId))
-    .orderBy(desc(holderActs.createdAt), desc(holderActs.id))
-    .limit(MAX_ACTS_OF_SESSION);
-  return rows.map(actOf).toReversed();
+    .where(isAmongLatest(offRampSessionId, sessionIds, newest))
+    .orderBy(createdAt, id);
+  return groupBy(rows.map(actOf), (act) => act.offRampSessionId ?? '');
 }
 
 /**
- * The signed transactions that were submitted for an act, oldest first. A wallet replaces one a few times at
+ * The signed transactions that were submitted for each act, oldest first. A wallet replaces one a few times at
  * most.
  */
 export async function readActTransactions(
   deps: Finder,
-  { id, submission }: HolderAct,
-): Promise<SubmissionTransaction[]> {
-  if (submission === null) return [];
+  acts: readonly HolderAct[],
+): Promise<ReadonlyMap<HolderAct, SubmissionTransaction[]>> {
+  const ofTargets = await readTransactions(
+    deps,
+    acts.flatMap(({ submission }) => submission?.targetId ?? []),
+  );
   // A deposit's target is its session, which may have several acts.
-  const ofAct = submission.targetId === id ? eq(submissions.targetId, id) : eq(submissions.id, submission.id);
-  return readTransactionsOf(deps, ofAct);
+  const ofAct = ({ id, submission }: HolderAct) =>
+    ofTargets
+      .get(submission?.targetId ?? id)
+      ?.filter(({ targetId, submissionId }) => targetId === id || submissionId === submission?.id);
+  return new Map(acts.map((act) => [act, ofAct(act) ?? []]));
 }
 
 function selectActs({ db }: Finder) {

@@ -101,7 +101,7 @@ async function hasLandedInstead(
   act: HolderAct,
   opened: PreparedTransaction,
 ): Promise<boolean> {
-  const known = await readActTransactions(deps, act);
+  const known = (await readActTransactions(deps, [act])).get(act) ?? [];
   if (known.some(({ txHash }) => txHash === opened.hash)) return false;
   const { status } = await deps.network.outcome(opened);
   if (status === 'succeeded') return true;

@@ -21,13 +21,11 @@ import { keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { visible } from '../core/visible.ts';
 import { idOf } from '../core/inputs.ts';
 import { kindOf, NetworkCallKindEnum } from './networkCallKind.ts';
-import { findHolderAct } from '../../resolvers/wallets/findHolderAct.ts';
-import { findOffRampSession } from '../../resolvers/warehouse/offRamp/findOffRampSession.ts';
 import { projectOf, ProjectRef } from '../carbon/project.ts';
 import { RetirementRef } from '../carbon/retirement.ts';
 import type { Context } from '../core/context.ts';
-import { HolderActRef } from '../wallets/holderAct.ts';
-import { OffRampSessionRef } from '../warehouse/offRampSession.ts';
+import { actOf, HolderActRef } from '../wallets/holderAct.ts';
+import { OffRampSessionRef, sessionOf } from '../warehouse/offRampSession.ts';
 import { receiptOf, ReceiptRef } from '../warehouse/receipt.ts';
 
 export const SubmissionReviewDecisionEnum = builder.enumType('SubmissionReviewDecision', {
@@ -276,18 +274,17 @@ builder.queryFields((t) => ({
 }));
 
 function targetOf(context: Context, { targetType, targetId }: Submission) {
-  const { dependencies } = context;
   switch (targetType) {
     case 'PROJECT':
       return projectOf(context, targetId);
     case 'RETIREMENT':
-      return findRetirement(dependencies, targetId);
+      return findRetirement(context.dependencies, targetId);
     case 'RECEIPT':
       return receiptOf(context, targetId);
     case 'OFF_RAMP_SESSION':
-      return findOffRampSession(dependencies, targetId);
+      return sessionOf(context, targetId);
     case 'HOLDER_ACT':
-      return findHolderAct(dependencies, targetId);
+      return actOf(context, targetId);
     case 'SETTLEMENT_DEPLOYMENT':
       return null;
   }

@@ -3,15 +3,22 @@
  */
 import { FAMILIES } from '../../ledger/network/families.ts';
 import type { UnsignedTransaction } from '../../ledger/network/port.ts';
-import { findOffRampSession } from '../../resolvers/warehouse/offRamp/findOffRampSession.ts';
-import { findHolderAct, readActTransactions, readHolderActs } from '../../resolvers/wallets/findHolderAct.ts';
+import {
+  findHolderAct,
+  findHolderActs,
+  readActsOfSessions,
+  readActTransactions,
+} from '../../resolvers/wallets/findHolderAct.ts';
 import type { HolderAct } from '../../resolvers/wallets/findHolderAct.ts';
-import { maySeeBuyer } from '../core/caller.ts';
-import { findVisibleSession, OffRampSessionRef } from '../warehouse/offRampSession.ts';
+import type { SubmissionTransaction } from '../../resolvers/carbon/findRetirement.ts';
+import { createBatch, createRequiredBatch } from '../core/batch.ts';
+import { maySeeBuyer, maySeeFarmer } from '../core/caller.ts';
+import { OffRampSessionRef, sessionOf } from '../warehouse/offRampSession.ts';
 import type { Context } from '../core/context.ts';
 import { NetworkTransactionRef } from '../operations/networkTransaction.ts';
 import { ownedBy } from '../core/ownedBy.ts';
 import { builder } from '../core/builder.ts';
+import { visible } from '../core/visible.ts';
 import { moment, momentOrNull } from '../core/time.ts';
 
 const HolderActKindEnum = builder.enumType('HolderActKind', {
@@ -76,15 +83,21 @@ const UnsignedTransactionRef = builder.objectRef<UnsignedTransaction>('UnsignedT
   }),
 });
 
+/** The act of a list's item. */
+export const actOf = createRequiredBatch("holder's act", findHolderActs);
+const actsOfSession = createBatch(readActsOfSessions);
+const transactionsOfAct = createBatch(readActTransactions);
+
+async function readSubmitted(context: Context, act: HolderAct): Promise<SubmissionTransaction[]> {
+  return (act.submission !== null && (await transactionsOfAct(context, act))) || [];
+}
+
 export const HolderActRef = builder.objectRef<HolderAct>('HolderAct');
 
 /** Visible to the retirement's preparer, to callers that may see the off-ramp session, and to operators. */
-export async function findVisibleAct(id: string, context: Context): Promise<HolderAct | null> {
-  const act = await findHolderAct(context.dependencies, id);
-  if (act === null) return null;
-  if (act.offRampSessionId === null) return maySeeBuyer(context.caller, act.preparedBy) ? act : null;
-  return (await findVisibleSession(act.offRampSessionId, context)) === null ? null : act;
-}
+export const findVisibleAct = visible(findHolderAct, (caller, { offRampSessionId, preparedBy, farmerId }) =>
+  offRampSessionId === null ? maySeeBuyer(caller, preparedBy) : maySeeFarmer(caller, farmerId),
+);
 
 builder.node(HolderActRef, {
   ...ownedBy<HolderAct>(({ offRampSessionId, preparedBy, farmerId }) => [
@@ -137,8 +150,8 @@ builder.node(HolderActRef, {
       description:
         'The hash of the transaction that landed, or else of the latest signed transaction. Null until a ' +
         'transaction was submitted. `transactions` has all of them, with their states.',
-      resolve: async (act, _args, { dependencies }) =>
-        act.submission?.txHash ?? (await readActTransactions(dependencies, act)).at(-1)?.txHash ?? null,
+      resolve: async (act, _args, context) =>
+        act.submission?.txHash ?? (await readSubmitted(context, act)).at(-1)?.txHash ?? null,
     }),
     recordIndex: t.int({
       nullable: true,
@@ -158,14 +171,14 @@ builder.node(HolderActRef, {
       type: OffRampSessionRef,
       nullable: true,
       description: 'The off-ramp session of the act. Null for a retirement.',
-      resolve: ({ offRampSessionId }, _args, { dependencies }) =>
-        offRampSessionId === null ? null : findOffRampSession(dependencies, offRampSessionId),
+      resolve: ({ offRampSessionId }, _args, context) =>
+        offRampSessionId === null ? null : sessionOf(context, offRampSessionId),
     }),
     transactions: t.field({
       type: [NetworkTransactionRef],
       description:
         'All signed transactions that were submitted for the act, oldest first. At most one of them landed.',
-      resolve: (act, _args, { dependencies }) => readActTransactions(dependencies, act),
+      resolve: (act, _args, context) => readSubmitted(context, act),
     }),
     createdAt: t.expose('createdAt', moment('The time the act was prepared')),
   }),
@@ -178,6 +191,6 @@ builder.objectField(OffRampSessionRef, 'holderActs', (t) =>
       'The acts that were prepared for the holder to sign, at most the latest 100, oldest first: deposits, and ' +
       'allowances on networks that need them. Empty when custody deposits. To get the act to sign next, send `prepareCashOutDeposit` ' +
       'again with the same key.',
-    resolve: ({ id }, _args, { dependencies }) => readHolderActs(dependencies, id),
+    resolve: async ({ id }, _args, context) => (await actsOfSession(context, id)) ?? [],
   }),
 );

@@ -11,7 +11,7 @@ import {
   requestRun,
 } from '../../jobs/expiryRuns.ts';
 import { forRoles } from '../core/access.ts';
-import { createRequiredBatch } from '../core/batch.ts';
+import { createBatch, createRequiredBatch } from '../core/batch.ts';
 import { isOperator, subjectOf } from '../core/caller.ts';
 import { keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { visible } from '../core/visible.ts';
@@ -22,6 +22,7 @@ import { payloadOf } from '../core/inputs.ts';
 
 /** Batched, because several fields of one run read its counts at the same time. */
 const countsOf = createRequiredBatch('expiry run', countItems);
+const failuresOf = createBatch(listFailures);
 
 const ExpiryTriggerEnum = builder.enumType('ExpiryTrigger', {
   description: 'The reason why a run of the expiry job began.',
@@ -92,7 +93,7 @@ builder.node(ExpiryRunRef, {
     failures: t.field({
       type: [ExpiryFailureRef],
       description: 'The receipts that could not be expired, with the reasons: at most 100, latest first.',
-      resolve: ({ id }, _args, { dependencies }) => listFailures(dependencies, id),
+      resolve: async ({ id }, _args, context) => (await failuresOf(context, id)) ?? [],
     }),
   }),
 });

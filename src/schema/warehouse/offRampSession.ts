@@ -5,16 +5,21 @@
 import type { Caller } from '../../identity/roles.ts';
 import {
   findOffRampSession,
+  findOffRampSessionsByIds,
   FOLLOWED_SESSIONS,
   isExposed,
   readProviderStatuses,
   readReviews,
 } from '../../resolvers/warehouse/offRamp/findOffRampSession.ts';
-import type { OffRampSession, OffRampReview } from '../../resolvers/warehouse/offRamp/findOffRampSession.ts';
+import type {
+  OffRampReview,
+  OffRampSession,
+  ProviderStatus,
+} from '../../resolvers/warehouse/offRamp/findOffRampSession.ts';
 import { versionOfSessionReview } from '../../resolvers/operations/reviewVersion.ts';
-import type { RampStatus } from '../../ramp/port.ts';
 import { readProviderName } from '../../ramp/providerName.ts';
 import { forRoles } from '../core/access.ts';
+import { createBatch, createRequiredBatch } from '../core/batch.ts';
 import { isOperator, maySeeFarmer } from '../core/caller.ts';
 import { transactionsOf } from '../operations/networkTransaction.ts';
 import { subscribeTo, UPDATES } from '../core/updates.ts';
@@ -46,15 +51,13 @@ const PayoutAccountRef = builder.objectRef<OffRampSession>('PayoutAccount').impl
   }),
 });
 
-const ProviderStatusRef = builder
-  .objectRef<{ status: RampStatus; observedAt: Date }>('ProviderStatusChange')
-  .implement({
-    description: 'A status of the session at the ramp provider, as observed by the platform.',
-    fields: (t) => ({
-      status: t.expose('status', { type: RampStatusEnum, description: 'The status.' }),
-      observedAt: t.expose('observedAt', moment('The time the status was observed')),
-    }),
-  });
+const ProviderStatusRef = builder.objectRef<ProviderStatus>('ProviderStatusChange').implement({
+  description: 'A status of the session at the ramp provider, as observed by the platform.',
+  fields: (t) => ({
+    status: t.expose('status', { type: RampStatusEnum, description: 'The status.' }),
+    observedAt: t.expose('observedAt', moment('The time the status was observed')),
+  }),
+});
 
 const OffRampReviewRef = builder.objectRef<OffRampReview>('OffRampSessionReview').implement({
   description: 'A review of the cash-out by an operator.',
@@ -88,6 +91,12 @@ const OffRampReviewRef = builder.objectRef<OffRampReview>('OffRampSessionReview'
     ),
   }),
 });
+
+const statusesOf = createBatch(readProviderStatuses);
+const reviewsOf = createBatch(readReviews);
+
+/** The off-ramp session of a list's item. */
+export const sessionOf = createRequiredBatch('off-ramp session', findOffRampSessionsByIds);
 
 export const OffRampSessionRef = builder.objectRef<OffRampSession>('OffRampSession');
 
@@ -203,7 +212,7 @@ builder.objectFields(OffRampSessionRef, (t) => ({
   providerHistory: t.field({
     type: [ProviderStatusRef],
     description: 'The observed statuses of the provider, at most the latest 100, oldest first.',
-    resolve: ({ id }, _args, { dependencies }) => readProviderStatuses(dependencies, id),
+    resolve: async ({ id }, _args, context) => (await statusesOf(context, id)) ?? [],
   }),
   transactions: t.field(
     transactionsOf(
@@ -215,8 +224,8 @@ builder.objectFields(OffRampSessionRef, (t) => ({
     type: [OffRampReviewRef],
     description:
       'The reviews of the session, at most the latest 100, oldest first. Always empty for callers who are not operators.',
-    resolve: ({ id }, _args, { caller, dependencies }) =>
-      isOperator(caller) ? readReviews(dependencies, id) : [],
+    resolve: async ({ id }, _args, context) =>
+      (isOperator(context.caller) && (await reviewsOf(context, id))) || [],
   }),
   reviewVersion: t.string({
     nullable: true,

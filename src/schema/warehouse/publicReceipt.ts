@@ -1,11 +1,11 @@
 /**
  * publicReceipt: the fields of a receipt that any caller with its address may read.
  */
-import { findOpenPledges } from '../../resolvers/warehouse/findPledge.ts';
 import { findReceiptByToken, type TokenizedReceipt } from '../../resolvers/warehouse/findReceipt.ts';
 import { forPublic } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
 import { TOKEN_ADDRESS } from '../core/tokenAddress.ts';
+import { openPledgeByReceipt } from './receipt.ts';
 import { receiptFields } from './receiptFields.ts';
 
 const PublicReceipt = builder.objectRef<TokenizedReceipt>('PublicReceipt').implement({
@@ -20,7 +20,7 @@ const PublicReceipt = builder.objectRef<TokenizedReceipt>('PublicReceipt').imple
     ...receiptFields(t),
     pledged: t.boolean({
       description: 'Whether the receipt is pledged to a lender now.',
-      resolve: async ({ id }, _args, { dependencies }) => (await findOpenPledges(dependencies, [id])).has(id),
+      resolve: async ({ id }, _args, context) => (await openPledgeByReceipt(context, id)) !== undefined,
     }),
   }),
 });

@@ -11,10 +11,7 @@ import type { EmbeddedNetwork } from '../../support/embeddedNetwork.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
 import { DomainError } from '../../../src/lib/errors.ts';
 import { cashOut } from '../../../src/resolvers/warehouse/offRamp/cashOut.ts';
-import {
-  findOffRampSession,
-  readReviews,
-} from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
+import { findOffRampSession } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
 import type { TokenizedReceipt } from '../../../src/resolvers/warehouse/findReceipt.ts';
 import { pledgeReceipt } from '../../../src/resolvers/warehouse/pledgeReceipt.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
@@ -31,6 +28,7 @@ import {
   providerSays,
   reaches,
 } from '../../support/warehouse.ts';
+import { readReviews } from '../../support/histories.ts';
 
 let database: TestDatabase;
 let network: EmbeddedNetwork;

@@ -13,7 +13,6 @@ import { toBaseUnits } from '../../../src/ledger/units.ts';
 import { DomainError } from '../../../src/lib/errors.ts';
 import {
   findOffRampSession,
-  readReviews,
   type OffRampSession,
 } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
 import { findHolderAct } from '../../../src/resolvers/wallets/findHolderAct.ts';
@@ -49,6 +48,7 @@ import {
   providerSays,
   reaches,
 } from '../../support/warehouse.ts';
+import { readReviews } from '../../support/histories.ts';
 
 let world: EmbeddedWallets;
 let network: EmbeddedWallets['network'];

@@ -10,7 +10,6 @@ import { toBaseUnits } from '../../../src/ledger/units.ts';
 import { hasEnded } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
 import {
   findOffRampSession,
-  readProviderStatuses,
   type OffRampSession,
   type OffRampState,
 } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
@@ -25,6 +24,7 @@ import type { Fault, FaultyMethod } from '../../support/faults/faultyNetwork.ts'
 import { depositInputOf, letSigningTimePass, prepareDeposit } from '../../support/wallets/walletCashOuts.ts';
 import { EVENTUALLY } from '../../support/wallets/walletWorld.ts';
 import { activeReceipt, makeDue, providerSays } from '../../support/warehouse.ts';
+import { readProviderStatuses } from '../../support/histories.ts';
 
 const SESSIONS = 16;
 const KILOGRAMS = 10n;

@@ -11,7 +11,6 @@ import type { RampProvider, RampStatus } from '../../../src/ramp/port.ts';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import { cancelCashOut } from '../../../src/resolvers/warehouse/offRamp/cancelCashOut.ts';
 import { cashOut } from '../../../src/resolvers/warehouse/offRamp/cashOut.ts';
-import { readReviews } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
 import type { TokenizedReceipt } from '../../../src/resolvers/warehouse/findReceipt.ts';
 import { prepareCashOutDeposit } from '../../../src/resolvers/wallets/prepareCashOutDeposit.ts';
 import { encodeGlobalId } from '../../../src/schema/core/globalIds.ts';
@@ -29,6 +28,7 @@ import {
   reaches,
   sessionOf,
 } from '../../support/warehouse.ts';
+import { readReviews } from '../../support/histories.ts';
 
 let market: Marketplace;
 let network: EmbeddedNetwork;

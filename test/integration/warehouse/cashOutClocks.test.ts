@@ -27,10 +27,7 @@ import { createDeposit } from '../../../src/resolvers/warehouse/createDeposit.ts
 import { cashOut } from '../../../src/resolvers/warehouse/offRamp/cashOut.ts';
 import { lockOffRampSession, recordStatus } from '../../../src/resolvers/warehouse/offRamp/offRampMoves.ts';
 import { createApiKey, listApiKeys } from '../../../src/resolvers/access/apiKeys.ts';
-import {
-  findOffRampSession,
-  readReviews,
-} from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
+import { findOffRampSession } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
 import { createSessionPoller } from '../../../src/resolvers/warehouse/offRamp/pollOpenSessions.ts';
 import { quoteOffRamp } from '../../../src/resolvers/warehouse/quoteOffRamp.ts';
 import { receiveDelivery } from '../../../src/resolvers/carbon/receiveDelivery.ts';
@@ -51,6 +48,7 @@ import {
   providerSays,
   reaches,
 } from '../../support/warehouse.ts';
+import { readReviews } from '../../support/histories.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
 const MINUTE_MS = 60_000;

@@ -15,10 +15,7 @@ import { toBaseUnits } from '../../../src/ledger/units.ts';
 import { OthersShown, type RampProvider, type RampStatus } from '../../../src/ramp/port.ts';
 import { cancelCashOut } from '../../../src/resolvers/warehouse/offRamp/cancelCashOut.ts';
 import { cashOut } from '../../../src/resolvers/warehouse/offRamp/cashOut.ts';
-import {
-  findOffRampSession,
-  readReviews,
-} from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
+import { findOffRampSession } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
 import type { TokenizedReceipt } from '../../../src/resolvers/warehouse/findReceipt.ts';
 import { prepareCashOutDeposit } from '../../../src/resolvers/wallets/prepareCashOutDeposit.ts';
 import { createSessionPoller } from '../../../src/resolvers/warehouse/offRamp/pollOpenSessions.ts';
@@ -38,6 +35,7 @@ import {
   decideSession,
   farmer,
 } from '../../support/warehouse.ts';
+import { readReviews } from '../../support/histories.ts';
 
 let database: TestDatabase;
 let network: EmbeddedNetwork;

@@ -14,8 +14,6 @@ import { changeManualStatus } from '../../../src/ramp/manual/manualStatuses.ts';
 import type { RampProvider, RampStatus } from '../../../src/ramp/port.ts';
 import {
   findOffRampSession,
-  readProviderStatuses,
-  readReviews,
   type OffRampSession,
 } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
 import { readTransactions } from '../../../src/resolvers/carbon/findRetirement.ts';
@@ -40,6 +38,7 @@ import {
   providerSays,
   reaches,
 } from '../../support/warehouse.ts';
+import { readProviderStatuses, readReviews } from '../../support/histories.ts';
 
 let marketplace: Marketplace;
 let network: EmbeddedNetwork;

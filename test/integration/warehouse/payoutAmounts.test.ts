@@ -9,10 +9,7 @@ import { DomainError } from '../../../src/lib/errors.ts';
 import type { RampAnswer, RampProvider } from '../../../src/ramp/port.ts';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import { cashOut } from '../../../src/resolvers/warehouse/offRamp/cashOut.ts';
-import {
-  readReviews,
-  type OffRampSession,
-} from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
+import { type OffRampSession } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
 import { prepareCashOutDeposit } from '../../../src/resolvers/wallets/prepareCashOutDeposit.ts';
 import { submitSigned } from '../../../src/resolvers/wallets/submitSigned.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
@@ -29,6 +26,7 @@ import {
   providerSays,
   reaches,
 } from '../../support/warehouse.ts';
+import { readReviews } from '../../support/histories.ts';
 
 let database: TestDatabase;
 let network: EmbeddedNetwork;

@@ -7,7 +7,6 @@ import { startRampServer, type RampServer } from '../../../devnet/rampServer.ts'
 import { openDatabase } from '../../../src/db/connection.ts';
 import type { EmbeddedNetwork } from '../../support/embeddedNetwork.ts';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
-import { readReviews } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
 import { receivePayoutHint } from '../../../src/resolvers/warehouse/offRamp/receivePayoutHint.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
@@ -16,6 +15,7 @@ import { createEmbeddedHolder } from '../../support/wallets/embeddedWallets.ts';
 import { depositInputOf, prepareDeposit } from '../../support/wallets/walletCashOuts.ts';
 import { signAndSubmit } from '../../support/wallets/walletWorld.ts';
 import { activeReceipt, decideReviewOf, makeDue, reaches } from '../../support/warehouse.ts';
+import { readReviews } from '../../support/histories.ts';
 
 let provider: RampServer;
 let original: TestDatabase;

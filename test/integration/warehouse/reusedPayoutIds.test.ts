@@ -7,15 +7,13 @@ import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { RAMP_API_KEY, startRampServer, type RampServer } from '../../../devnet/rampServer.ts';
 import type { RampStatus } from '../../../src/ramp/port.ts';
-import {
-  findOffRampSession,
-  readReviews,
-} from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
+import { findOffRampSession } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
 import { cancelCashOut } from '../../../src/resolvers/warehouse/offRamp/cancelCashOut.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
 import { changePastRules, createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
 import { decideReviewOf, depositedCashOut, farmer, makeDue, reaches } from '../../support/warehouse.ts';
+import { readReviews } from '../../support/histories.ts';
 
 let database: TestDatabase;
 let provider: RampServer;

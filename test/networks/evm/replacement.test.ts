@@ -10,11 +10,7 @@ import { holderActs, submissions } from '../../../src/db/tables/index.ts';
 import type { LedgerNetwork, UnsignedTransaction } from '../../../src/ledger/network/port.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
 import { findOffRampSession } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
-import {
-  findHolderAct,
-  readActTransactions,
-  type HolderAct,
-} from '../../../src/resolvers/wallets/findHolderAct.ts';
+import { findHolderAct, type HolderAct } from '../../../src/resolvers/wallets/findHolderAct.ts';
 import { prepareRetirement } from '../../../src/resolvers/wallets/prepareRetirement.ts';
 import { submitSigned } from '../../../src/resolvers/wallets/submitSigned.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
@@ -27,6 +23,7 @@ import { retirementInput } from '../../support/wallets/walletRetirements.ts';
 import { CALLER, EVENTUALLY } from '../../support/wallets/walletWorld.ts';
 import { startEvmWorld, type EvmWorld } from '../../../devnet/evm/evmWorld.ts';
 import type { Holder } from '../../../devnet/world.ts';
+import { readActTransactions } from '../../support/histories.ts';
 
 let world: EvmWorld;
 let database: TestDatabase;

@@ -2,8 +2,9 @@
  * Finds off-ramp sessions and their two histories: the provider's here, the network's with `readTransactions`
  * (findRetirement.ts) under the session's id.
  */
-import { and, desc, eq, type SQL } from 'drizzle-orm';
+import { and, eq, type SQL } from 'drizzle-orm';
 import { finderOf, findersOf, requireById } from '../../../db/findByIds.ts';
+import { isAmongLatest } from '../../../db/manyRows.ts';
 import {
   ENDED_OFF_RAMP_STATES,
   offRampProviderStatuses,
@@ -12,7 +13,7 @@ import {
 } from '../../../db/tables/index.ts';
 import type { OffRampDeposit } from '../../../ledger/network/port.ts';
 import { toBaseUnits } from '../../../ledger/units.ts';
-import type { RampStatus } from '../../../ramp/port.ts';
+import { groupBy } from '../../../lib/groupBy.ts';
 import type { Needs } from '../../core/dependencies.ts';
 import type { FollowedKind } from '../../core/changeFollower.ts';
 
@@ -21,10 +22,12 @@ export type OffRampSession = typeof offRampSessions.$inferSelect;
 export type StopReason = Pick<OffRampSession, 'refusalCode' | 'stateReason'>;
 export type OffRampState = OffRampSession['state'];
 export type OffRampReview = typeof offRampReviews.$inferSelect;
+export type ProviderStatus = typeof offRampProviderStatuses.$inferSelect;
 
 type Finder = Needs<'db'>;
 
 export const findOffRampSession = finderOf(offRampSessions);
+export const findOffRampSessionsByIds = findersOf(offRampSessions);
 
 export function hasEnded({ state }: Pick<OffRampSession, 'state'>): boolean {
   return ENDED_OFF_RAMP_STATES.some((ended) => ended === state);
@@ -32,7 +35,7 @@ export function hasEnded({ state }: Pick<OffRampSession, 'state'>): boolean {
 
 /** How subscribers follow sessions. A late callback may reopen an ended session, for an operator. */
 export const FOLLOWED_SESSIONS: FollowedKind<OffRampSession> = {
-  findMany: findersOf(offRampSessions),
+  findMany: findOffRampSessionsByIds,
   hasEnded,
   hidden: ['dueAt', 'fruitlessSteps', 'hints'],
 };
@@ -64,30 +67,32 @@ export async function findOffRampSessionAtProvider(
 /** Maximum entries of a history, the newest ones; only a misbehaving provider causes more. */
 const MAX_HISTORY = 100;
 
-/** The statuses that the provider has reported, oldest first; few, as providers have five. */
+/** The statuses that the provider has reported of each session, oldest first; few, as providers have five. */
 export async function readProviderStatuses(
   deps: Finder,
-  sessionId: string,
-): Promise<{ status: RampStatus; observedAt: Date }[]> {
-  const { status, observedAt, number } = offRampProviderStatuses;
+  sessionIds: readonly string[],
+): Promise<ReadonlyMap<string, ProviderStatus[]>> {
+  const { offRampSessionId, number } = offRampProviderStatuses;
   const rows = await deps.db
-    .select({ status, observedAt })
+    .select()
     .from(offRampProviderStatuses)
-    .where(eq(offRampProviderStatuses.offRampSessionId, sessionId))
-    .orderBy(desc(number))
-    .limit(MAX_HISTORY);
-  return rows.toReversed();
+    .where(isAmongLatest(offRampSessionId, sessionIds, { latest: [number], limit: MAX_HISTORY }))
+    .orderBy(number);
+  return groupBy(rows, (row) => row.offRampSessionId);
 }
 
-/** Why the session was flagged, and who decided what; oldest first. */
-export async function readReviews(deps: Finder, sessionId: string): Promise<OffRampReview[]> {
+/** Why each session was flagged, and who decided what; oldest first. */
+export async function readReviews(
+  deps: Finder,
+  sessionIds: readonly string[],
+): Promise<ReadonlyMap<string, OffRampReview[]>> {
+  const { offRampSessionId, openedAt } = offRampReviews;
   const rows = await deps.db
     .select()
     .from(offRampReviews)
-    .where(eq(offRampReviews.offRampSessionId, sessionId))
-    .orderBy(desc(offRampReviews.openedAt))
-    .limit(MAX_HISTORY);
-  return rows.toReversed();
+    .where(isAmongLatest(offRampSessionId, sessionIds, { latest: [openedAt], limit: MAX_HISTORY }))
+    .orderBy(openedAt);
+  return groupBy(rows, (row) => row.offRampSessionId);
 }
 
 /** A used reference doesn't prove that the deposit is as agreed. */
