@@ -150,25 +150,26 @@ async function checkedFacts(deps: Needs<'db' | 'network'>, input: CreateDepositI
   if (farmerAddress !== custodyAddress && signingOrder?.accounts.includes(farmerAddress)) {
     refuse('only signs for the platform: nothing that it holds can be cashed out');
   }
-  const [depositDate, settlementAddress, ...tokens] = await Promise.all([
-    networkTime(deps),
-    farmerAddress === custodyAddress ? null : readSettlementAddress(deps),
+  const [now, ledger, settlement, ...tokens] = await Promise.all([
+    readDatabaseTime(deps.db),
+    ifAvailable(deps.network.status()),
+    farmerAddress === custodyAddress ? null : ifAvailable(deps.network.settlementContract()),
     findReceiptByToken(deps, farmerAddress),
     findProjectByToken(deps, farmerAddress),
   ]);
-  if (farmerAddress === settlementAddress) {
+  if (farmerAddress === settlement?.address) {
     refuse(
       'is the settlement contract, which releases nothing but deposits of cash-outs: kilograms minted to it would stay there',
     );
   }
   const token = tokens.find((found) => found !== null);
   if (token) refuse(`is the token of "${token.assetId}": kilograms minted to it would stay there`);
-  return factsOf({ ...input, farmerAddress }, depositDate);
+  return factsOf({ ...input, farmerAddress }, depositDateOf(unixSeconds(now), ledger?.closedAt ?? 0n));
 }
 
 async function insertReceipt(tx: Tx, deps: Needs<'saltKey'>, facts: ReceiptFacts): Promise<Receipt> {
-  const assetMillis = await nextAssetMillis(tx, facts.warehouseId, facts.createdAt);
-  await requireWithinCap(tx, facts);
+  await lockWarehouse(tx, facts.warehouseId);
+  const [assetMillis] = await Promise.all([nextAssetMillis(tx, facts), requireWithinCap(tx, facts)]);
   const [receipt] = await tx
     .insert(receipts)
     .values({
@@ -187,25 +188,16 @@ async function insertReceipt(tx: Tx, deps: Needs<'saltKey'>, facts: ReceiptFacts
  * The network's clock decides the expiry, so it dates the deposit. While the network is unavailable or idle,
  * the database's clock does.
  */
-async function networkTime(deps: Needs<'db' | 'network'>): Promise<bigint> {
-  const now = unixSeconds(await readDatabaseTime(deps.db));
-  try {
-    const { closedAt } = await deps.network.status();
-    return now - closedAt > LONGEST_FINALITY_SECONDS ? now : closedAt;
-  } catch (error) {
-    if (error instanceof NetworkUnavailable) return now;
-    throw error;
-  }
+function depositDateOf(now: bigint, closedAt: bigint): bigint {
+  return now - closedAt > LONGEST_FINALITY_SECONDS ? now : closedAt;
 }
 
-/** Returns null also while the network is unavailable, so that deposits are accepted meanwhile. */
-async function readSettlementAddress({ network }: Needs<'network'>): Promise<string | null> {
-  try {
-    return (await network.settlementContract())?.address ?? null;
-  } catch (error) {
+/** Returns null while the network is unavailable, so that deposits are accepted meanwhile. */
+async function ifAvailable<Answer>(answer: Promise<Answer>): Promise<Answer | null> {
+  return answer.catch((error: unknown) => {
     if (error instanceof NetworkUnavailable) return null;
     throw error;
-  }
+  });
 }
 
 function factsOf(input: CreateDepositInput, depositDate: bigint) {
@@ -224,16 +216,18 @@ function factsOf(input: CreateDepositInput, depositDate: bigint) {
 }
 
 /**
- * The deposit's millisecond, or the next one that this warehouse has not used. Deposits of one warehouse are
- * serialized, so that two in the same millisecond get different asset ids.
+ * The deposit's millisecond, or the next one that this warehouse has not used. Call it under the warehouse's
+ * lock, so that two deposits in the same millisecond get different asset ids.
  */
-async function nextAssetMillis(tx: Tx, warehouseId: string, now: Date): Promise<bigint> {
-  await lockWarehouse(tx, warehouseId);
+async function nextAssetMillis(
+  tx: Tx,
+  { warehouseId, createdAt }: Pick<Receipt, 'warehouseId' | 'createdAt'>,
+): Promise<bigint> {
   const [latest] = await tx
     .select({ assetMillis: max(receipts.assetMillis) })
     .from(receipts)
     .where(eq(receipts.warehouseId, warehouseId));
-  const nowMillis = BigInt(now.getTime());
+  const nowMillis = BigInt(createdAt.getTime());
   const used = latest?.assetMillis ?? null;
   return used === null || used < nowMillis ? nowMillis : used + 1n;
 }
