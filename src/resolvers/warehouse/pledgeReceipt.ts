@@ -10,7 +10,7 @@
  * but not cashed out here.
  */
 import type { Tx } from '../../db/connection.ts';
-import { readDatabaseTime } from '../../db/databaseTime.ts';
+import { TRANSACTION_TIME } from '../../db/databaseTime.ts';
 import { lockById, requireById } from '../../db/findByIds.ts';
 import { receiptPledges, receipts } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
@@ -71,14 +71,14 @@ async function begin(
   // The expiry job changes the state only hours after the expiry date, so the network is asked.
   await requireUnexpired(deps.network, receipt.tokenAddress);
   return deps.db.transaction(async (tx) => {
-    const pledgedAt = await readDatabaseTime(tx);
     const first = await reserveKey(tx, request, pledge.id);
     if (first !== null) return first;
     // Off-ramp sessions lock it as well, before they begin: of the two, one comes first.
     requireActive({ ...(await lockById(tx, receipts, receipt.id)), tokenAddress: receipt.tokenAddress });
     await requireUnpledged({ db: tx }, receipt);
     await requireNotCashedOut(tx, receipt);
-    await tx.insert(receiptPledges).values({ ...pledge, receiptId: receipt.id, pledgedAt });
+    const values = { ...pledge, receiptId: receipt.id, pledgedAt: TRANSACTION_TIME };
+    await tx.insert(receiptPledges).values(values);
     return pledge.id;
   });
 }

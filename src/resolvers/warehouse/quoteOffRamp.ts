@@ -18,7 +18,10 @@ export async function quoteOffRamp(
   deps: Needs<'db' | 'ramp'>,
   input: Omit<QuoteRequest, 'tokenSymbol'>,
 ): Promise<Quote> {
-  const quote = await deps.ramp.quote({ ...input, tokenSymbol: RECEIPT_TOKEN_SYMBOL });
-  const latest = (await readDatabaseTime(deps.db)).getTime() + LONGEST_QUOTE_MS;
+  const [quote, now] = await Promise.all([
+    deps.ramp.quote({ ...input, tokenSymbol: RECEIPT_TOKEN_SYMBOL }),
+    readDatabaseTime(deps.db),
+  ]);
+  const latest = now.getTime() + LONGEST_QUOTE_MS;
   return { ...quote, expiresAt: new Date(Math.min(quote.expiresAt.getTime(), latest)) };
 }

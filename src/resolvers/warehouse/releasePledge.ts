@@ -2,7 +2,7 @@
  * releasePledge: the lender, or an operator on the lender's instruction, releases the pledge of a receipt.
  * The farmer can't, because the pledge binds the farmer.
  */
-import { readDatabaseTime } from '../../db/databaseTime.ts';
+import { DATABASE_NOW } from '../../db/databaseTime.ts';
 import { lockById, requireById, updateById } from '../../db/findByIds.ts';
 import { receiptPledges, receipts } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
@@ -39,25 +39,24 @@ export async function releasePledge(
   const { id: receiptId, tokenAddress } = receipt;
   const input = { receiptTokenAddress: tokenAddress, loanReference };
   const request = { callerSubject: caller.subject, operation: 'releasePledge', key, input };
-  const pledgeId = await deps.db.transaction(async (tx) => {
+  const pledge = await deps.db.transaction(async (tx) => {
     // A second request waits here for the first one.
     await lockById(tx, receipts, receiptId);
     // Before the checks: what the first use has released is free for a second one.
     const first = await findFirstUse(tx, request);
-    if (first !== null) return first;
+    if (first !== null) return requireById(tx, receiptPledges, first);
     const { id } = requireReleasable(
       caller,
       receipt,
       loanReference,
       (await findOpenPledges({ db: tx }, [receiptId])).get(receiptId),
     );
-    const releasedAt = await readDatabaseTime(tx);
     await reserveKey(tx, request, id);
-    await updateById(tx, receiptPledges, id, { releasedAt, releasedBy: caller.subject });
-    return id;
+    const released = { releasedAt: DATABASE_NOW, releasedBy: caller.subject };
+    return updateById(tx, receiptPledges, id, released);
   });
   deps.stateSignal.notify(receipt.id);
-  return requireById(deps.db, receiptPledges, pledgeId);
+  return pledge;
 }
 
 function requireReleasable(

@@ -11,7 +11,7 @@
 import { and, eq, inArray, sql } from 'drizzle-orm';
 import { lockName } from '../../../db/advisoryLock.ts';
 import type { Tx } from '../../../db/connection.ts';
-import { readDatabaseTime } from '../../../db/databaseTime.ts';
+import { TRANSACTION_TIME } from '../../../db/databaseTime.ts';
 import { lockById } from '../../../db/findByIds.ts';
 import { offRampSessions, receipts } from '../../../db/tables/index.ts';
 import { DomainError, ERROR_CODES, type ErrorCode } from '../../../lib/errors.ts';
@@ -127,6 +127,7 @@ async function begin(
     exchangeRate,
     providerName: deps.ramp.name,
     dueAt: sql`now()`,
+    createdAt: TRANSACTION_TIME,
     state: 'OPENING',
     requestedBy: caller.subject,
     farmerId: receipt.farmerId,
@@ -136,11 +137,10 @@ async function begin(
     signatureDueAt: holder === null ? null : quote.expiresAt,
   } as const;
   return deps.db.transaction(async (tx) => {
-    const createdAt = await readDatabaseTime(tx);
     const first = await reserveKey(tx, request, id);
     if (first !== null) return first;
     await requireUnderLock(tx);
-    await tx.insert(offRampSessions).values({ ...session, createdAt });
+    await tx.insert(offRampSessions).values(session);
     return id;
   });
 }
