@@ -56,8 +56,7 @@ export function createManualProvider(options: ManualProviderOptions): ManualProv
       .select()
       .from(manualRampSessions)
       .where(eq(manualRampSessions.reference, reference));
-    if (!session) return null;
-    return { sessionId: session.id, ...shown(session) };
+    return session ? opened(session) : null;
   }
 
   return {
@@ -71,7 +70,7 @@ export function createManualProvider(options: ManualProviderOptions): ManualProv
     async openSession({ reference, quote }) {
       const id = `manual_${Buffer.from(options.random(SESSION_ID_BYTES)).toString('base64url')}`;
       const { fiatCurrency, fiatAmount } = quote;
-      await db
+      const [inserted] = await db
         .insert(manualRampSessions)
         .values({
           id,
@@ -81,8 +80,9 @@ export function createManualProvider(options: ManualProviderOptions): ManualProv
           fiatAmount,
           createdAt: clock.now(),
         })
-        .onConflictDoNothing({ target: manualRampSessions.reference });
-      const session = await findSessionByReference(reference);
+        .onConflictDoNothing({ target: manualRampSessions.reference })
+        .returning();
+      const session = inserted ? opened(inserted) : await findSessionByReference(reference);
       if (!session) throw new Error(`manual session ${reference} neither inserted nor found`);
       return session;
     },
@@ -115,7 +115,13 @@ async function readAnswer(db: ManualProviderOptions['db'], sessionId: string): P
   return shown(session);
 }
 
-function shown({ status, fiatCurrency, fiatAmount }: typeof manualRampSessions.$inferSelect): RampAnswer {
+type ManualSession = typeof manualRampSessions.$inferSelect;
+
+function opened(session: ManualSession): RampSession {
+  return { sessionId: session.id, ...shown(session) };
+}
+
+function shown({ status, fiatCurrency, fiatAmount }: ManualSession): RampAnswer {
   return { status, fiat: { currency: fiatCurrency, amount: fiatAmount } };
 }
 

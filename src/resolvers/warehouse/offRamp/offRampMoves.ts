@@ -2,7 +2,7 @@
  * Code that the steps and effects of an off-ramp session share: its lock, its calls, the provider's statuses,
  * and its reviews. The states are in transitions.ts.
  */
-import { and, count, eq, inArray, isNotNull, isNull, sql, type SQL } from 'drizzle-orm';
+import { and, eq, inArray, isNotNull, isNull, sql, type SQL } from 'drizzle-orm';
 import type { PgUpdateSetSource } from 'drizzle-orm/pg-core';
 import type { Clock, IdSource } from '../../../lib/clock.ts';
 import type { Db, Tx } from '../../../db/connection.ts';
@@ -92,14 +92,11 @@ export function requireOpenAtProvider(session: OffRampSession): OpenedOffRampSes
 export async function recordStatus(tx: Tx, session: OffRampSession, status: RampStatus): Promise<boolean> {
   const before = session.providerStatus;
   if (before === status || (isEnd(before) && !isEnd(status))) return false;
-  const [known] = await tx
-    .select({ count: count() })
-    .from(offRampProviderStatuses)
-    .where(eq(offRampProviderStatuses.offRampSessionId, session.id));
-  const number = known?.count ?? 0;
+  const { id: offRampSessionId } = session;
+  const number = statusesOf(offRampSessionId);
   await tx
     .insert(offRampProviderStatuses)
-    .values({ offRampSessionId: session.id, number, status, observedAt: sql`now()` });
+    .values({ offRampSessionId, number, status, observedAt: sql`now()` });
   await updateById(tx, offRampSessions, session.id, { providerStatus: status, reviewVersion: NEW_VERSION });
   return true;
 }

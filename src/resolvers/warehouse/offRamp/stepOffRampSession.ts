@@ -199,7 +199,7 @@ async function storeOpened(
     const otherFiat = describeOtherFiat(before, rampSession);
     // Nothing is deposited for another amount: the session is closed at the provider, like a refused one.
     if (otherFiat !== null) await stopOpening(tx, deps, before, otherFiat);
-    const session = await lockOffRampSession(tx, id);
+    const session = otherFiat === null ? before : await lockOffRampSession(tx, id);
     if (session.state === 'CLOSED' && session.providerSessionId === null) {
       // Closed while the answer was under way: the poll that is now due closes the session there, too.
       await applyEvent(tx, deps.submission, session, 'opened', {
