@@ -45,7 +45,8 @@ import { isOfAnother, reviewForeign } from './foreignPayout.ts';
 import { stepWaitingDeposit } from './custodyDeposits.ts';
 import { RECEIPT_TOKEN_SYMBOL } from '../createDeposit.ts';
 import type { Needs } from '../../core/dependencies.ts';
-import { hasEnded, isUnreleasedReview, type OffRampSession, type StopReason } from './findOffRampSession.ts';
+import { hasEnded, isUnreleasedReview, requireOffRampSession } from './findOffRampSession.ts';
+import type { OffRampSession, StopReason } from './findOffRampSession.ts';
 import { stepUnreleasedReview } from './pausedReleases.ts';
 import { releasePaid } from './payoutAmount.ts';
 import { stepHolderDeposit } from './stepHolderDeposit.ts';
@@ -238,8 +239,7 @@ async function findClosed(deps: LookNeeds, session: OffRampSession): Promise<voi
   if (session.state !== 'CLOSED' || session.providerAskedAt === null) return;
   const found = await findAtProvider(deps, session);
   if (found === null || !(await storeOpened(deps, session.id, found))) return;
-  const { id } = session;
-  const known = await deps.db.transaction((tx) => lockOffRampSession(tx, id));
+  const known = await requireOffRampSession(deps, session.id);
   await observe(deps, requireOpenAtProvider(known));
 }
 
