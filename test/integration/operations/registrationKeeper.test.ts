@@ -2,8 +2,9 @@
  * A registration that vanished at the indexer is noticed, logged and made again, once, if there was one.
  */
 import { createHmac, randomBytes } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
 import { isNull } from 'drizzle-orm';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { indexerRegistrations, retirementRecords } from '../../../src/db/tables/index.ts';
 import { generateSecretKey } from '../../../src/lib/strkey.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
@@ -118,6 +119,52 @@ describe('a registration at the indexer', () => {
     const signature = createHmac('sha256', 'the secret before').update('{}').digest('hex');
     const delivery = { rawBody: Buffer.from('{}'), signature: `sha256=${signature}` };
     expect(await receiveDelivery(dependencies, delivery)).toBe('not-a-retirement');
+  });
+
+  /** A keeper whose questions to the indexer are answered by `answer`. */
+  const keeperOf = (answer: (asked: number) => Promise<unknown>) => {
+    const { dependencies } = market.app;
+    let asked = 0;
+    const listWebhooks = async () => {
+      await answer(++asked);
+      return indexer().listWebhooks();
+    };
+    const deps = { ...dependencies, indexer: { ...indexer(), listWebhooks } };
+    return createRegistrationKeeper(deps, { log, random, pollIntervalMs: 1 });
+  };
+  /** Asked for each wait before a look. */
+  const random = vi.fn(() => 0.5);
+
+  it('is reported once for each time that the indexer is away', async () => {
+    const away = new Set([1, 2, 4, 5]);
+    let isOver = false;
+    const looking = keeperOf(async (asked) => {
+      isOver = asked > 5;
+      if (away.has(asked)) throw new Error('away');
+    });
+    looking.start();
+    await expect.poll(() => isOver).toBe(true);
+    await looking.stop();
+    const line = 'the registration with the indexer could not be checked';
+    expect(warnings).toEqual([line, line]);
+  });
+
+  it('is looked at no more after the end, which comes after a look under way', async () => {
+    const order: string[] = [];
+    let answer = () => {};
+    const looking = keeperOf(async () => {
+      order.push('asked');
+      await new Promise<void>((resolve) => (answer = resolve));
+    });
+    looking.start();
+    await expect.poll(() => order).toEqual(['asked']);
+    const stopped = looking.stop().then(() => order.push('stopped'));
+    await setImmediate();
+    expect(order).toEqual(['asked']);
+    const waits = random.mock.calls.length;
+    answer();
+    await stopped;
+    expect(random).toHaveBeenCalledTimes(waits);
   });
 
   it('is left to an operator when it is for another address', async () => {

@@ -31,7 +31,12 @@ import {
 import { changePastRules } from '../../support/database/database.ts';
 import { hasLockWait } from '../../support/database/lockWaits.ts';
 import type { FaultPlan } from '../../support/faults/faultyNetwork.ts';
-import { depositInputOf, letSigningTimePass, prepareDeposit } from '../../support/wallets/walletCashOuts.ts';
+import {
+  depositInputOf,
+  letSigningTimePass,
+  prepareDeposit,
+  useReference,
+} from '../../support/wallets/walletCashOuts.ts';
 import {
   attemptsOfSubmission,
   EVENTUALLY,
@@ -378,24 +383,10 @@ describe('a session that waits for a signature', () => {
     await reaches(platform, session.id, 'SETTLED');
   });
 
-  /** Deposits 7 kg under the session's reference. */
-  async function useReference(session: OffRampSession): Promise<string> {
-    const stranger = createEmbeddedHolder();
-    const amount = toBaseUnits(7n);
-    const { tokenAddress } = receipt;
-    await network.createSigner(holder.secretKey).transfer({ tokenAddress, to: stranger.address, amount });
-    const sessionId = session.providerSessionId ?? '';
-    const call = { kind: 'depositOffRamp', sessionId, tokenAddress, amount } as const;
-    const unsigned = await network.prepareForHolder(call, stranger.address);
-    const opened = await network.openSigned(call, unsigned, await stranger.sign(unsigned));
-    await network.broadcast(opened.signedBytes);
-    return stranger.address;
-  }
-
   it('contradicts nothing while another deposit under its reference waits to be given back', async () => {
     const { session } = await prepareToDeposit();
     faults = (method) => (method === 'broadcast' ? 'unreachable' : null);
-    await useReference(session);
+    await useReference(world, holder, receipt, session);
     await reaches(platform, session.id, 'REFUNDING');
     expect(await reconcileAll({ ...platform.dependencies, isStill: true })).toMatchObject({ findings: [] });
     faults = () => null;
@@ -404,7 +395,7 @@ describe('a session that waits for a signature', () => {
 
   it('is closed when another depositor uses its reference, who gets back tokens of the receipt', async () => {
     const { session } = await prepareToDeposit();
-    const stranger = await useReference(session);
+    const stranger = await useReference(world, holder, receipt, session);
     await reaches(platform, session.id, 'REFUNDED');
     expect(await network.balanceOf(receipt.tokenAddress, stranger)).toBe(toBaseUnits(7n));
     // The provider has paid after all: an operator resolves that with it, and accepts the network's state.

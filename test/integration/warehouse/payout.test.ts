@@ -487,7 +487,11 @@ describe('confirm and refund', () => {
       code: 'CONFLICT',
       details: { field: 'input.decision' },
     });
-    await review(session.id, 'RETRY');
+    // The release is decided, so it needs no provider: another one may be configured.
+    const { dependencies } = platform;
+    const elsewhere = { ...dependencies, ramp: { ...ramp, name: 'http other.example' } };
+    const retry = { offRampSessionId: session.id, decision: 'RETRY', reason: 'the refusal is over' } as const;
+    await decideSession(elsewhere, 'operator-1', retry);
     await reaches(platform, session.id, 'SETTLED');
   });
 

@@ -14,6 +14,7 @@ import {
   type PreparedCashOut,
   type PrepareCashOutDepositInput,
 } from '../../../src/resolvers/wallets/prepareCashOutDeposit.ts';
+import type { OffRampSession } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
 import { submitSigned } from '../../../src/resolvers/wallets/submitSigned.ts';
 import {
   activeReceipt,
@@ -24,6 +25,7 @@ import {
   providerSays,
   reaches,
 } from '../warehouse.ts';
+import { createEmbeddedHolder, type EmbeddedWallets } from './embeddedWallets.ts';
 import { sendPastUs, signAndSubmit, type InWorld, type WalletWorld } from './walletWorld.ts';
 import type { Holder } from '../../../devnet/world.ts';
 
@@ -57,6 +59,24 @@ export async function letSigningTimePass({ platform }: WalletWorld): Promise<voi
     .update(offRampSessions)
     .set({ signatureDueAt: sql`now() - interval '105 minutes'` })
     .where(isNotNull(offRampSessions.signatureDueAt));
+}
+
+/** A stranger deposits 7 kg of the holder's under the session's reference. @returns the stranger's address */
+export async function useReference(
+  { network }: Pick<EmbeddedWallets, 'network'>,
+  { secretKey }: Pick<ReturnType<typeof createEmbeddedHolder>, 'secretKey'>,
+  { tokenAddress }: TokenizedReceipt,
+  { providerSessionId }: Pick<OffRampSession, 'providerSessionId'>,
+): Promise<string> {
+  const stranger = createEmbeddedHolder();
+  const amount = toBaseUnits(7n);
+  await network.createSigner(secretKey).transfer({ tokenAddress, to: stranger.address, amount });
+  const sessionId = providerSessionId ?? '';
+  const call = { kind: 'depositOffRamp', sessionId, tokenAddress, amount } as const;
+  const unsigned = await network.prepareForHolder(call, stranger.address);
+  const opened = await network.openSigned(call, unsigned, await stranger.sign(unsigned));
+  await network.broadcast(opened.signedBytes);
+  return stranger.address;
 }
 
 export function describeWalletCashOuts(inWorld: InWorld): void {
