@@ -86,7 +86,8 @@ export async function resolveOffRampSessionReview(
     const undecided = await findUndecided(tx, offRampSessionId, 'lock');
     await grant?.confirm(tx);
     const current = await lockForDecision(tx, deps, offRampSessionId, input);
-    const review = await openReviewOf(tx, current);
+    const review = await findOpenReview(tx, offRampSessionId);
+    if (!review) throw sessionNotUnderReview(current);
     const approvalRequestId = grant?.requestId ?? null;
     await closeReview(tx, offRampSessionId, { decision, decidedBy: operatorId, reason, approvalRequestId });
     const held = onNetwork !== null && isAsAgreed(current, onNetwork) ? onNetwork : null;
@@ -125,12 +126,6 @@ async function lockForDecision(
   if (!isStranded(deps, session)) return session;
   await applyEvent(tx, deps.submission, session, 'undecidable', { reason: STRANDED });
   return lockOffRampSession(tx, id);
-}
-
-async function openReviewOf(tx: Tx, session: OffRampSession): Promise<OffRampReview> {
-  const review = await findOpenReview(tx, session.id);
-  if (session.state === 'NEEDS_REVIEW' && review) return review;
-  throw sessionNotUnderReview(session);
 }
 
 function decidedMeanwhile(): DomainError {
@@ -188,7 +183,7 @@ async function retry(
 
 /** Handles a payout without a deposit: custody deposits, or the holder gets time to sign again. */
 async function owe(tx: Tx, deps: MoveNeeds, session: OffRampSession): Promise<void> {
-  const isUnderWay = session.depositor === 'HOLDER' && (await isDepositUnderWay(tx, session));
+  const isUnderWay = await isDepositUnderWay(tx, session);
   if (!isUnderWay) await requireStillFree(tx, deps.network, session);
   // A deposit under way is awaited as long as a new signature.
   const signatureDueAt = sql`now() + make_interval(secs => ${RENEWED_SIGNING_SECONDS})`;

@@ -61,7 +61,21 @@ it('are retried with the deposit that is there by now, though the receipt was pl
   await reaches(platform, id, 'SETTLED', 'NEEDS_REVIEW');
 });
 
-const onNetwork = (sessionId: string) => world.network.offRampDeposit(sessionId);
+/** Decides while the network shows another deposit than the one that it has. */
+function decideWhenShown(
+  offRampSessionId: string,
+  decision: 'REFUND' | 'ACCEPT',
+  changes: Partial<OffRampDeposit>,
+) {
+  const { dependencies } = platform;
+  const offRampDeposit = async (sessionId: string) => {
+    const seen = await world.network.offRampDeposit(sessionId);
+    return seen && { ...seen, ...changes };
+  };
+  const network = { ...dependencies.network, offRampDeposit };
+  const input = { offRampSessionId, decision, reason: 'looked at it' } as const;
+  return decideSession({ ...dependencies, network }, 'operator', input);
+}
 
 it('do not release another deposit for a session that was paid: its depositor gets it back', async () => {
   const session = await prepared();
@@ -76,6 +90,9 @@ it('do not release another deposit for a session that was paid: its depositor ge
   await decideReviewOf(platform, id, 'RETRY');
   await makeDue(platform, id);
   expect(await reaches(platform, id, 'NEEDS_REVIEW')).toMatchObject({ depositedAt: null });
+  await expect(
+    decideWhenShown(id, 'REFUND', { tokenAddress: world.network.factoryAddress }),
+  ).rejects.toMatchObject({ code: 'CONFLICT', details: { field: 'input.decision', depositStatus: null } });
   await decideReviewOf(platform, id, 'REFUND');
   await reaches(platform, id, 'REFUNDED');
   expect(await world.network.balanceOf(receipt.tokenAddress, stranger)).toBe(toBaseUnits(7n));
@@ -88,9 +105,16 @@ it('take no other deposit that was given back for that of the session', async ()
   await landOutside(world.network, { kind: 'refundOffRamp', sessionId: providerSessionId });
   await makeDue(platform, id);
   await reaches(platform, id, 'CLOSED');
-  await providerSays(platform, providerSessionId, 'settled');
+  const usedUp = { depositedAt: null, stateReason: expect.stringContaining('used up') as string };
+  const { ramp } = platform.dependencies;
+  await providerSays(platform, providerSessionId, 'refunded');
   await reaches(platform, id, 'NEEDS_REVIEW');
-  expect(await decideReviewOf(platform, id, 'ACCEPT')).toMatchObject({ state: 'CLOSED', depositedAt: null });
+  platform.dependencies.ramp = { ...ramp, closeSession: () => Promise.reject(new Error('away')) };
+  const retried = await decideReviewOf(platform, id, 'RETRY');
+  platform.dependencies.ramp = ramp;
+  expect(retried).toMatchObject({ ...usedUp, state: 'CLOSING', endedAt: null });
+  await reaches(platform, id, 'NEEDS_REVIEW');
+  expect(await decideReviewOf(platform, id, 'ACCEPT')).toMatchObject({ ...usedUp, state: 'CLOSED' });
 });
 
 it('accept that another deposit was given back, not that it was released, or was of other tokens', async () => {
@@ -101,18 +125,10 @@ it('accept that another deposit was given back, not that it was released, or was
   await reaches(platform, id, 'REFUNDED');
   await providerSays(platform, providerSessionId, 'settled');
   await reaches(platform, id, 'NEEDS_REVIEW');
-  const { dependencies } = platform;
-  const seen = await onNetwork(providerSessionId);
-  const acceptWhenShown = (changes: Partial<OffRampDeposit>) => {
-    const offRampDeposit = async () => seen && { ...seen, ...changes };
-    const network = { ...dependencies.network, offRampDeposit };
-    const input = { offRampSessionId: id, decision: 'ACCEPT', reason: 'looked at it' } as const;
-    return decideSession({ ...dependencies, network }, 'operator', input);
-  };
   for (const shown of [{ status: 'SETTLED' as const }, { tokenAddress: world.network.factoryAddress }])
-    await expect(acceptWhenShown(shown)).rejects.toMatchObject({
+    await expect(decideWhenShown(id, 'ACCEPT', shown)).rejects.toMatchObject({
       code: 'CONFLICT',
       details: { field: 'input.decision' },
     });
-  expect(await acceptWhenShown({})).toMatchObject({ state: 'REFUNDED' });
+  expect(await decideWhenShown(id, 'ACCEPT', {})).toMatchObject({ state: 'REFUNDED' });
 });

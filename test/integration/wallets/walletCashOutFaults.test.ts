@@ -11,10 +11,7 @@ import { holderActs, offRampSessions, submissions } from '../../../src/db/tables
 import type { LedgerNetwork } from '../../../src/ledger/network/port.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
 import { DomainError } from '../../../src/lib/errors.ts';
-import {
-  findOffRampSession,
-  type OffRampSession,
-} from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
+import { findOffRampSession } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
 import { findHolderAct } from '../../../src/resolvers/wallets/findHolderAct.ts';
 import type { TokenizedReceipt } from '../../../src/resolvers/warehouse/findReceipt.ts';
 import { pledgeReceipt } from '../../../src/resolvers/warehouse/pledgeReceipt.ts';
@@ -256,9 +253,9 @@ describe('a signed deposit', () => {
   /**
    * A deposit sent to a network where nothing expires, and not landed; the time for its signature has passed.
    */
-  async function sentLongAgo() {
+  async function sentLongAgo(of = receipt) {
     faults = (method) => (method === 'broadcast' ? 'unreachable' : null);
-    const { session, act } = await prepareToDeposit();
+    const { session, act } = await prepareDeposit(world, holder, depositInputOf(of, holder));
     const pending = await submitSigned(impatient(), act, await holder.sign(act.unsigned));
     await world.database.handle.sql`ALTER TABLE holder_acts DISABLE TRIGGER holder_acts_rules`;
     await platform.dependencies.db
@@ -271,7 +268,12 @@ describe('a signed deposit', () => {
   }
 
   it('that was paid is awaited again for as long as a new one, once an operator says so', async () => {
-    const { session } = await sentLongAgo();
+    const own = await activeReceipt(platform, { farmerAddress: holder.address });
+    const { session } = await sentLongAgo(own);
+    await lookNow(session.id);
+    await reaches(platform, session.id, 'CLOSED');
+    // What is under way may land all the same.
+    await pledgeReceipt(platform.dependencies, farmer, pledgeInput(own));
     await providerSays(platform, session.providerSessionId ?? '', 'settled');
     await reaches(platform, session.id, 'NEEDS_REVIEW');
     expect(await decideReviewOf(platform, session.id, 'RETRY')).toMatchObject({ state: 'DEPOSITING' });

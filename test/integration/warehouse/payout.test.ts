@@ -21,7 +21,10 @@ import {
   resolveOffRampSessionReview,
   type OffRampSessionReviewDecision,
 } from '../../../src/resolvers/operations/resolveOffRampSessionReview.ts';
-import { setManualSessionStatus } from '../../../src/resolvers/operations/setManualSessionStatus.ts';
+import {
+  hasManualStatus,
+  setManualSessionStatus,
+} from '../../../src/resolvers/operations/setManualSessionStatus.ts';
 import { noteHint } from '../../../src/resolvers/warehouse/offRamp/receivePayoutHint.ts';
 import { cancelCashOut } from '../../../src/resolvers/warehouse/offRamp/cancelCashOut.ts';
 import { stepOffRampSession } from '../../../src/resolvers/warehouse/offRamp/stepOffRampSession.ts';
@@ -364,6 +367,19 @@ describe('webhooks', () => {
     await reaches(platform, id, 'CLOSED');
   });
 
+  it('comes after the end: custody deposits what is owed, and the session is open again', async () => {
+    const session = await depositing('draft');
+    const { id } = session;
+    faults = (method) => (method === 'draft' ? 'refused' : null);
+    await reaches(platform, id, 'CLOSED');
+    await isSeen(session, 'settled');
+    await reaches(platform, id, 'NEEDS_REVIEW');
+    faults = (method) => (method === 'draft' ? 'unreachable' : null);
+    expect(await review(id, 'RETRY')).toMatchObject({ state: 'DEPOSITING', endedAt: null });
+    faults = () => null;
+    await reaches(platform, id, 'SETTLED');
+  });
+
   it('comes late to a session that is over, and changes nothing', async () => {
     const session = await depositedCashOut(platform);
     await providerSays(platform, session.providerSessionId, 'settled');
@@ -550,6 +566,10 @@ describe('setManualSessionStatus', () => {
     await expect(setManualSessionStatus(other, 'operator-1', status)).rejects.toMatchObject({
       code: 'CONFLICT',
     });
+    const { providerSessionId } = await depositedCashOut(platform);
+    const pending = { sessionId: providerSessionId, status: 'pending' } as const;
+    expect(await hasManualStatus(platform.dependencies, pending)).toBe(true);
+    expect(await hasManualStatus(other, pending)).toBe(false);
   });
 
   it('lets no payout begin that was cancelled or has ended', async () => {
