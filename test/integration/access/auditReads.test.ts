@@ -26,18 +26,18 @@ let receipt: { id: string; tokenAddress: string };
 beforeAll(async () => {
   const limits = { aboveTonnes: 999n, aboveKilograms: 999n, lifetimeSeconds: 3600 };
   market = await startMarketplace({ approvalPolicy: { isRequired: true, ...limits } });
-  const deposit = (farmerId: string) =>
-    market.send<{ createDeposit: { receipt: { id: string; tokenAddress: string } } }>(
-      'mutation ($input: CreateDepositInput!) { createDeposit(input: $input) { receipt { id tokenAddress } } }',
-      { input: depositOf(farmerId, 10) },
-      { role: 'warehouse', subject: 'depot' },
-    );
   const [first, second] = await Promise.all([deposit('wanjiru'), deposit('otieno')]);
   expect([first?.errors, second?.errors]).toEqual([[], []]);
   receipt = first?.data?.createDeposit.receipt ?? { id: '', tokenAddress: '' };
 });
 afterAll(() => market.stop());
 
+const deposit = (farmerId: string) =>
+  market.send<{ createDeposit: { receipt: { id: string; tokenAddress: string } } }>(
+    'mutation ($input: CreateDepositInput!) { createDeposit(input: $input) { receipt { id tokenAddress } } }',
+    { input: depositOf(farmerId, 10) },
+    { role: 'warehouse', subject: 'depot' },
+  );
 const depositOf = (farmerId: string, quantityKg: number) => ({
   farmerAddress: market.network.custodyAddress,
   farmerId,
@@ -61,7 +61,10 @@ interface Entry {
   targetIds: string[];
 }
 
-async function readsBy(callerSubject: string, filter: { unfinished?: boolean } = {}): Promise<Entry[]> {
+async function readsBy(
+  callerSubject: string,
+  filter: { unfinished?: boolean; targetIds?: string[] } = {},
+): Promise<Entry[]> {
   const answer = await market.send<{ auditEntries: { nodes: Entry[] } }>(
     `query ($filter: AuditEntryFilter) { auditEntries(first: 100, filter: $filter) {
       nodes { kind field outcome endedAt errorCode requestId targetIds } } }`,
@@ -220,6 +223,14 @@ describe('no entry is left', () => {
   ])('when %s', async (_when, query, caller) => {
     expect(await readAs(query, {}, caller)).toEqual([]);
   });
+});
+
+it('is found by a farmer whose subject looks like the id of an object', async () => {
+  const farmerId = Buffer.from(`Purchase:${randomUUID()}`).toString('base64url');
+  const { data } = await deposit(farmerId);
+  const caller = someOperator();
+  await readAs(BY_TOKEN, { token: data?.createDeposit.receipt.tokenAddress }, caller);
+  expect(await readsBy(caller.subject, { targetIds: [farmerId] })).toHaveLength(1);
 });
 
 it('is one leaf of the transparency log, with whose data it is', async () => {

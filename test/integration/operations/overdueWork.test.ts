@@ -5,7 +5,13 @@ import { randomUUID } from 'node:crypto';
 import { isNull, sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Tx } from '../../../src/db/connection.ts';
-import { attempts, expiryRuns, offRampSessions, submissions } from '../../../src/db/tables/index.ts';
+import {
+  attempts,
+  expiryRuns,
+  offRampProviderStatuses,
+  offRampSessions,
+  submissions,
+} from '../../../src/db/tables/index.ts';
 import { NetworkUnavailable } from '../../../src/ledger/network/port.ts';
 import { createLogger } from '../../../src/lib/logger.ts';
 import { INVARIANTS } from '../../../src/reconciliation/verdicts.ts';
@@ -134,7 +140,17 @@ describe('a stuck submission', () => {
   const stuckAs = (
     kind: 'retire' | 'markExpired',
     signer: 'CUSTODY' | 'HOLDER',
-    { hours, reason = null, signedHours }: { hours: number; reason?: string | null; signedHours?: number },
+    {
+      hours,
+      reason = null,
+      signedHours,
+      attempt = {},
+    }: {
+      hours: number;
+      reason?: string | null;
+      signedHours?: number;
+      attempt?: Partial<typeof attempts.$inferInsert>;
+    },
   ) =>
     undone(async (tx) => {
       const at = new Date(Date.now() - hours * 3_600_000);
@@ -146,9 +162,8 @@ describe('a stuck submission', () => {
       if (signedHours !== undefined) {
         const createdAt = new Date(Date.now() - signedHours * 3_600_000);
         const bytes = { signedBytes: new Uint8Array([1]), preparedAtLedger: 1n };
-        await tx
-          .insert(attempts)
-          .values({ hash: id, submissionId: id, number: 1, state: 'OPEN', source: 'a', ...bytes, createdAt });
+        const open = { hash: id, submissionId: id, number: 1, state: 'OPEN', source: 'a' } as const;
+        await tx.insert(attempts).values({ ...open, ...bytes, createdAt, ...attempt });
       }
       return (await readOpenWork(tx)).stuckSubmissions;
     });
@@ -168,6 +183,9 @@ describe('a stuck submission', () => {
   it('is an expiry that is signed and does not land, as every other', async () => {
     expect(await stuckAs('markExpired', 'CUSTODY', { hours: 2, signedHours: 1 })).toBe(1);
     expect(await stuckAs('markExpired', 'CUSTODY', { hours: 2, signedHours: 0.1 })).toBe(0);
+    const dead = { state: 'DEAD', decidedAt: new Date(), evidence: 'it has expired' } as const;
+    for (const attempt of [dead, { submissionId: randomUUID() }])
+      expect(await stuckAs('markExpired', 'CUSTODY', { hours: 2, signedHours: 1, attempt })).toBe(0);
   });
 });
 
@@ -208,8 +226,16 @@ describe('an overdue session', () => {
     expect(values.get('marketplace_off_ramp_sessions_overdue')).toBe(1);
     expect(await logLines()).toEqual([expect.stringContaining('off-ramp sessions are overdue')]);
 
-    const overdueAs = (values: string) =>
+    const overdueAs = (values: string, statusesFrom?: 'long ago') =>
       undone(async (tx) => {
+        if (statusesFrom !== undefined) {
+          await tx.execute(
+            sql`UPDATE ${offRampProviderStatuses} SET observed_at = now() - interval '2 hours'`,
+          );
+          // Of another session.
+          const other = { offRampSessionId: randomUUID(), number: 0, status: 'failed' } as const;
+          await tx.insert(offRampProviderStatuses).values({ ...other, observedAt: sql`now()` });
+        }
         await tx.execute(sql`UPDATE ${offRampSessions} SET ${sql.raw(values)} WHERE id = ${id}`);
         return (await readOpenWork(tx)).overdueSessions;
       });
@@ -234,6 +260,19 @@ describe('an overdue session', () => {
     ];
     // Refunding began when the provider's status was observed, a moment ago.
     expect(counts).toEqual([0, 1, 0, 1, 0, 0]);
+    for (const state of ['DEPOSITING', 'CLOSING']) {
+      const overdue = `state = '${state}', deposited_at = NULL, quote_expires_at = now() - interval '2 hours'`;
+      expect(await overdueAs(overdue), state).toBe(1);
+    }
+    for (const [state, resolution] of [
+      ['CONFIRMING', 'SETTLE'],
+      ['REFUNDING', 'REFUND'],
+    ]) {
+      const releasing = `state = '${state}', resolution = '${resolution}', deposited_at = now()`;
+      expect(await overdueAs(`${releasing} - interval '2 hours'`, 'long ago'), state).toBe(1);
+      // A late deposit is given back for the status that came before it.
+      expect(await overdueAs(releasing, 'long ago'), state).toBe(0);
+    }
   });
 });
 

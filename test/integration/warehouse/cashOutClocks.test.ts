@@ -23,6 +23,7 @@ import { signBody } from '../../../src/lib/signature.ts';
 import { createNightlyExpiry, latestNight } from '../../../src/jobs/nightlyExpiry.ts';
 import type { EmbeddedNetwork } from '../../support/embeddedNetwork.ts';
 import { NetworkUnavailable } from '../../../src/ledger/network/port.ts';
+import { advanceNetworkClock } from '../../../src/resolvers/operations/advanceNetworkClock.ts';
 import { createDeposit } from '../../../src/resolvers/warehouse/createDeposit.ts';
 import { cashOut } from '../../../src/resolvers/warehouse/offRamp/cashOut.ts';
 import { lockOffRampSession, recordStatus } from '../../../src/resolvers/warehouse/offRamp/offRampMoves.ts';
@@ -353,5 +354,7 @@ describe('the time of the embedded network', () => {
     };
     expect(await opened('development')).toBeDefined();
     expect(await opened('production')).toBeUndefined();
+    const deps = { network: right.dependencies.network, clockControl: null };
+    await expect(advanceNetworkClock(deps, 1)).rejects.toMatchObject({ code: 'CONFLICT' });
   });
 });
