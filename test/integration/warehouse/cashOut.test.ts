@@ -450,6 +450,9 @@ describe('deployRampSettlement', () => {
     await expect(cashOut(fresh.dependencies, farmer, cashOutInput(receipt))).rejects.toMatchObject({
       code: 'CONFLICT',
     });
+    await own.handle.sql`INSERT INTO settlement_deployments
+      (id, state, treasury_address, deploy_salt, requested_by, created_at)
+      VALUES (${randomUUID()}, 'REFUSED', ${bare.custodyAddress}, 'another', 'operator', now())`;
     const inputs = [{ idempotencyKey: randomUUID() }, { idempotencyKey: randomUUID() }];
     const atOnce = await Promise.allSettled(inputs.map((each) => deploy(fresh, each)));
     expect(atOnce.filter(({ status }) => status === 'rejected')).toMatchObject([
@@ -459,11 +462,15 @@ describe('deployRampSettlement', () => {
     const deployed = await deploy(fresh, input);
     expect(deployed).toMatchObject({ state: 'DEPLOYED', treasuryAddress: bare.custodyAddress });
     expect(await deploy(fresh, input)).toEqual(deployed);
-    const second = { idempotencyKey: randomUUID() };
-    await expect(deploy(fresh, second)).rejects.toMatchObject({
+    const isDeployed = {
       code: 'CONFLICT',
       details: { settlementAddress: deployed.settlementAddress },
-    });
+    };
+    const second = { idempotencyKey: randomUUID() };
+    await expect(deploy(fresh, second)).rejects.toMatchObject(isDeployed);
+    // The platform knows its contract, also when the node does not show it yet.
+    const behind = { ...fresh.dependencies, network: { ...bare, findSettlement: async () => null } };
+    await expect(deployRampSettlement(behind, 'operator', second)).rejects.toMatchObject(isDeployed);
     await fresh.stop();
 
     const named = await platformOn(own.handle, await networkWith(deployed.settlementAddress));
