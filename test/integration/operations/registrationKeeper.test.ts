@@ -133,7 +133,7 @@ describe('a registration at the indexer', () => {
     return createRegistrationKeeper(deps, { log, random, pollIntervalMs: 1 });
   };
   /** Asked for each wait before a look. */
-  const random = vi.fn(() => 0.5);
+  const random = vi.fn<() => number>(() => 0.5);
 
   it('is reported once for each time that the indexer is away', async () => {
     const away = new Set([1, 2, 4, 5]);
