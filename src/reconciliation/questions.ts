@@ -40,7 +40,10 @@ export function createQuestions(kind: {
   noun: string;
   /** Maximum questions under way at a time. */
   concurrency: number;
+  /** Passed in by tests. */
+  wait?: (ms: number) => Promise<unknown>;
 }): Questions {
+  const { wait = delay } = kind;
   const limit = pLimit(kind.concurrency);
   const sum = nothingCompared();
   /** Successive questions without an answer. */
@@ -57,7 +60,7 @@ export function createQuestions(kind: {
         const isAnswered =
           compared.isAnswered ?? compared.notProved.every(({ obstacle }) => obstacle !== 'NO_ANSWER');
         unanswered = isAnswered ? 0 : unanswered + 1;
-        if (!isAnswered) await delay(PAUSE_MS);
+        if (!isAnswered) await wait(PAUSE_MS);
         return compared;
       };
       const all = await Promise.all(items.map((item) => limit(() => ask(item))));
