@@ -290,4 +290,12 @@ describe('the compared records', () => {
     expect(await compare(RECORDS, { maxRecords: 1, fromRecord: 1 })).toEqual([...missing(2), ...leftOut(2)]);
     expect(await compare(RECORDS, { fromRecord: Infinity })).toEqual([]);
   });
+
+  it('are named up to fifty times for each reason', async () => {
+    const alike = Array.from({ length: 120 }, (_, index) => ({ ...FIRST, index }));
+    for (let waiting = 0; waiting < 60; waiting++) await claim({ ...PENDING, note: 'first' });
+    const named = await compare(alike);
+    const count = (reason: string) => named.filter((text) => text.includes(reason)).length;
+    expect(['is not stored', 'belongs to no', 'looks like'].map(count)).toEqual([50, 50, 50]);
+  });
 });

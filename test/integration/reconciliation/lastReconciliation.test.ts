@@ -82,7 +82,11 @@ it('a run is dated by the clock that its age is measured with, not by that of an
 it('a finding about the network stays when the network gives a full run no answer', async () => {
   const withNetwork = (over: Partial<LedgerNetwork>) =>
     reconcileAndKeep({ ...platform.dependencies, network: { ...network, ...over } }, { isFull: true });
+  const agreedAt = async () => (await readLastVerdicts(database.handle.db)).get('I2')?.agreedAt;
+  await withNetwork({});
+  const agreed = await agreedAt();
   await withNetwork({ balanceOf: async () => 0n });
+  expect(await agreedAt()).toEqual(agreed);
   const found = await keptOf('I2');
   expect(found).toEqual([expect.stringContaining('custody holds 0 base units')]);
   await withNetwork({
@@ -112,6 +116,28 @@ it('the next run starts where the network last answered about everything', async
   expect(await agreedAt('I2')).toBe(before);
   const next = await reconcileAndKeep(dependencies, { isFull: false });
   expect(next.since?.getTime()).toBe(before);
+});
+
+it('everything is compared where two invariants last agreed in different databases', async () => {
+  const { db } = database.handle;
+  const since = async () => (await reconcileAndKeep(platform.dependencies, { isFull: false })).since;
+  await run(true);
+  expect(await since()).not.toBeNull();
+  // A later transaction than that of the others, as a database has from which a copy was made.
+  await db.execute(sql`UPDATE reconciled_invariants SET database = 'another', transaction = transaction::numeric + 1000000
+    WHERE invariant = 'I9'`);
+  expect(await since()).toBeNull();
+  expect(await since()).not.toBeNull();
+});
+
+it('the next run starts at the earliest transaction, whatever its number of digits', async () => {
+  const { db } = database.handle;
+  await run(true);
+  await db.execute(
+    sql`UPDATE reconciled_invariants SET transaction = '9', agreed_at = '2026-01-01' WHERE invariant = 'I9'`,
+  );
+  const { since, hadStart } = await reconcileAndKeep(platform.dependencies, { isFull: false });
+  expect([since, hadStart]).toEqual([new Date('2026-01-01'), true]);
 });
 
 it('a full run stays with its instance however long it lasts, and is due again soon after its death', async () => {
