@@ -83,7 +83,7 @@ async function compareWithToken(
   return summarize({
     books,
     network: sums.network,
-    unsettled: deps.isStill ? 0 : underWay.calls,
+    unsettled: underWay.calls,
     ...compared,
   });
 }
@@ -99,7 +99,7 @@ async function compareHistory(deps: ReconcileDependencies, project: ReconciledPr
       // This history is accepted when nothing is found, so records that wait for the acceptance to be stored
       // must not count.
       const { totals, stored } = error;
-      const fromRecord = Math.min(Math.max(0, stored - 1), deps.fromRecord ?? 0);
+      const fromRecord = Math.min(stored - 1, deps.fromRecord ?? 0);
       return compareRecords({ ...deps, fromRecord }, project, { totals, claimedUpTo, unstoredFrom: stored });
     }
     if (!(error instanceof HistoryRewritten)) throw error;

@@ -251,6 +251,15 @@ describe('a record of custody without a retirement', () => {
     expect(await compare(RECORDS)).toEqual([unknown(1)]);
   });
 
+  it('is examined however many others are claimed', async () => {
+    const claimed = Array.from({ length: 2_000 }, (_, index) => ({ ...FIRST, index }));
+    await restorable.touch(`
+      INSERT INTO retirements (id, project_id, buyer_id, beneficiary, note, amount_tonnes, state, record_index, settled_at, created_at)
+      SELECT gen_random_uuid(), '${project.id}', 'acme', 'Acme Ltd', 'first', 5, 'RETIRED', n, now(), now() FROM generate_series(0, 1999) AS n`);
+    const all = [...claimed, { ...FIRST, index: 2_000 }];
+    expect(await compare(all, { unstoredFrom: 0 })).toEqual([unknown(2_000)]);
+  });
+
   it('is found where fewer alike retirements wait than there are such records', async () => {
     const alike = [FIRST, { ...FIRST, index: 1 }, { ...FIRST, index: 2 }];
     await store(alike);
