@@ -2,15 +2,16 @@
  * The ledger from which a database that may be an old copy looks for unknown tokens.
  */
 import { randomUUID } from 'node:crypto';
-import { sql } from 'drizzle-orm';
+import { eq, isNull, sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { attempts, signingAccounts } from '../../../src/db/tables/index.ts';
+import { attempts, projects, receipts, signingAccounts } from '../../../src/db/tables/index.ts';
 import { markDead } from '../../../src/ledger/submission/attempts.ts';
 import { enqueueSubmission } from '../../../src/ledger/submission/enqueue.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { findUnknownTokens } from '../../../src/reconciliation/unknownTokens.ts';
 import { insertProject } from '../../support/database/projects.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { changePastRules, createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { insertDueReceipts } from '../../support/database/receipts.ts';
 
 const deps = { clock: systemClock, ids: { next: () => randomUUID() } };
 const CHANNELS = ['C1', 'C2'];
@@ -97,4 +98,38 @@ it('takes a token for the one that is asked for only where this database has sig
   // A dead attempt has deployed nothing: the original has signed the deploy anew.
   await markDead(db, [hash], 'its time was over', new Date());
   expect(await findUnknownTokens({ db, network })).toEqual(unknown);
+});
+
+it('takes no refused deploy for one that may have deployed the token', async () => {
+  const { db } = database.handle;
+  const network = { findToken: async () => 'ANOTHER', tokensDeployedSince: async () => ['ANOTHER'] };
+  const deploying = { quantityTonnes: 100n, state: 'DEPLOYING', tokenAddress: null } as const;
+  const targetId = await insertProject(db, deploying);
+  await attempt('CUSTODY', 'C1', { targetId, sequence: 10n, preparedAtLedger: 1_002n });
+  expect(await findUnknownTokens({ db, network })).toEqual([]);
+  await db.update(projects).set({ state: 'REFUSED' }).where(eq(projects.id, targetId));
+  expect(await findUnknownTokens({ db, network })).toHaveLength(1);
+});
+
+it('knows the tokens of projects and of receipts, and those that their deploys may have deployed', async () => {
+  const { db } = database.handle;
+  const deployed = ['OF-PROJECT', 'same second 1', 'OF-DEPLOY'];
+  const network = {
+    findToken: async ({ assetId }: { assetId: string }) => (assetId === 'WH-2' ? 'OF-DEPLOY' : null),
+    tokensDeployedSince: async () => deployed,
+  };
+  const unknown = async () =>
+    (await findUnknownTokens({ db, network })).map((sentence) => /the token (.+), which/.exec(sentence)?.[1]);
+  expect(await unknown()).toEqual(deployed);
+  await insertProject(db, { quantityTonnes: 100n, tokenAddress: 'OF-PROJECT' });
+  await insertDueReceipts(db, 2);
+  expect(await unknown()).toEqual(['OF-DEPLOY']);
+  await changePastRules(
+    database,
+    sql`UPDATE receipts SET state = 'DEPLOYING', token_address = NULL, activated_at = NULL WHERE asset_id = 'WH-2'`,
+  );
+  expect(await unknown()).toEqual(['OF-DEPLOY']);
+  const [open] = await db.select().from(receipts).where(isNull(receipts.tokenAddress));
+  await attempt('CUSTODY', 'C1', { targetId: open?.id ?? '', sequence: 11n, preparedAtLedger: 1_003n });
+  expect(await unknown()).toEqual([]);
 });

@@ -77,6 +77,18 @@ describe('the server', () => {
     expect(sentence).toContain(`of chain ${anvil.chainId}, but LEDGER_CHAIN_ID is 5`);
   });
 
+  it('refuses a node of another chain also where it has seen its own', async () => {
+    await firstStart();
+    const faulty = await startFaultyNode(anvil.url);
+    try {
+      faulty.obey(({ method }) => (method === 'eth_chainId' ? { result: '0x5' } : undefined));
+      const sentence = await refusal(open({ LEDGER_RPC_URL: faulty.url }));
+      expect(sentence).toContain(`of chain 5, but LEDGER_CHAIN_ID is ${anvil.chainId}`);
+    } finally {
+      await faulty.close();
+    }
+  });
+
   it('refuses a treasury that the signer can’t burn from', async () => {
     const other = anvil.accounts[1]?.address ?? '';
     expect(await refusal(open({ TREASURY_ADDRESS: other }))).toContain('TREASURY_ADDRESS');
