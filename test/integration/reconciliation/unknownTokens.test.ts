@@ -2,7 +2,7 @@
  * The ledger from which a database that may be an old copy looks for unknown tokens.
  */
 import { randomUUID } from 'node:crypto';
-import { eq, isNull, sql } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { attempts, projects, receipts, signingAccounts } from '../../../src/db/tables/index.ts';
 import { markDead } from '../../../src/ledger/submission/attempts.ts';
@@ -113,9 +113,13 @@ it('takes no refused deploy for one that may have deployed the token', async () 
 
 it('knows the tokens of projects and of receipts, and those that their deploys may have deployed', async () => {
   const { db } = database.handle;
+  const asked: string[] = [];
   const deployed = ['OF-PROJECT', 'same second 1', 'OF-DEPLOY'];
   const network = {
-    findToken: async ({ assetId }: { assetId: string }) => (assetId === 'WH-2' ? 'OF-DEPLOY' : null),
+    async findToken({ assetId }: { assetId: string }) {
+      asked.push(assetId);
+      return assetId === 'WH-2' ? 'OF-DEPLOY' : null;
+    },
     tokensDeployedSince: async () => deployed,
   };
   const unknown = async () =>
@@ -129,7 +133,10 @@ it('knows the tokens of projects and of receipts, and those that their deploys m
     sql`UPDATE receipts SET state = 'DEPLOYING', token_address = NULL, activated_at = NULL WHERE asset_id = 'WH-2'`,
   );
   expect(await unknown()).toEqual(['OF-DEPLOY']);
-  const [open] = await db.select().from(receipts).where(isNull(receipts.tokenAddress));
-  await attempt('CUSTODY', 'C1', { targetId: open?.id ?? '', sequence: 11n, preparedAtLedger: 1_003n });
+  const both = await db.select().from(receipts);
+  for (const [at, { id: targetId }] of both.entries())
+    await attempt('CUSTODY', 'C1', { targetId, sequence: 11n + BigInt(at), preparedAtLedger: 1_003n });
   expect(await unknown()).toEqual([]);
+  // Deploys that have ended would take the places of open ones.
+  expect(asked).toEqual(['WH-2']);
 });

@@ -133,6 +133,19 @@ describe('the server', () => {
     await expect(network.status()).rejects.toThrow(NetworkUnavailable);
   });
 
+  it('asks a node that was away at the start for its chain first', async () => {
+    await firstStart();
+    const faulty = await startFaultyNode(anvil.url);
+    try {
+      faulty.obey(() => 'cut');
+      const { network } = await open({ LEDGER_RPC_URL: faulty.url });
+      faulty.obey(({ method }) => (method === 'eth_chainId' ? { result: '0x5' } : undefined));
+      await expect(network.status()).rejects.toThrow(`of chain 5, but LEDGER_CHAIN_ID is ${anvil.chainId}`);
+    } finally {
+      await faulty.close();
+    }
+  });
+
   it('refuses a database of a chain that began anew', async () => {
     await firstStart();
     const namesake = await startAnvil({ genesisTimestamp: 1_700_000_000 });
