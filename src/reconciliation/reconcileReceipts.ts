@@ -108,11 +108,11 @@ async function comparePage(
   inUse: Address | undefined,
 ): Promise<Compared[]> {
   const page = receiptsOfPage.map((receipt) => ({ receipt, comparison: nothingCompared() }));
-  const found = await compareSupplies(deps, page);
+  await compareSupplies(deps, page);
   const addresses = new Set(page.flatMap(({ receipt }) => receipt.settlementAddresses));
   if (inUse !== undefined) addresses.add(inUse);
   for (const address of addresses) {
-    const holding = found.filter(
+    const holding = page.filter(
       ({ receipt }) => address === inUse || receipt.settlementAddresses.includes(address),
     );
     await compareCustody(deps, holding, address);
@@ -130,14 +130,11 @@ function sumOf(page: readonly Compared[]): Comparison & { isAnswered: boolean } 
   return { ...sum, isAnswered };
 }
 
-/**
- * A receipt token is minted once and never burned. While its mint is not settled, it may have landed.
- * @returns the receipts whose token the network did not refuse
- */
+/** A receipt token is minted once and never burned. While its mint is not settled, it may have landed. */
 async function compareSupplies(
   { network, isStill = false }: Dependencies,
   page: readonly Compared[],
-): Promise<Compared[]> {
+): Promise<void> {
   const answers = await askAbout(page, (tokens) => network.totalSuppliesOf(tokens));
   for (const [at, compared] of page.entries()) {
     const minted = amountOf(compared, answers[at], 'I3');
@@ -151,7 +148,6 @@ async function compareSupplies(
     const obstacle = openMint === 'PENDING' ? 'UNDER_WAY' : 'UNDER_REVIEW';
     add(compared.comparison, mayHaveLanded ? unproved(['I3'], obstacle, message) : broken('I3', message));
   }
-  return page.filter((_, at) => !isRefusal(answers[at]));
 }
 
 /** A settlement contract's amounts of a receipt's token, by the off-ramp sessions. */
@@ -282,8 +278,4 @@ function amountOf(
     if (!isSaid) comparison.findings.push({ invariant: 'I3', message });
   }
   return null;
-}
-
-function isRefusal(answer: AmountAnswer | undefined): boolean {
-  return answer !== undefined && 'error' in answer && answer.error instanceof NetworkRefusal;
 }
