@@ -63,3 +63,20 @@ it('completes a record that is being appended, and leaves a known hash as it is'
   const isIt = eq(retirementRecords.tokenAddress, tokenAddress);
   expect(await db.select({ txHash }).from(retirementRecords).where(isIt)).toEqual([{ txHash: 'first' }]);
 });
+
+it('leaves no gap: neither before the first record nor behind the last one', async () => {
+  const { db } = database.handle;
+  const { id: projectId, tokenAddress } = await openProject(platform, 10n);
+  const append = (...records: RetirementRecord[]) =>
+    db.transaction((tx) =>
+      appendRecords(tx, [{ token: { projectId, tokenAddress }, records, verified: new Map() }], new Date()),
+    );
+  const stored = async () => db.$count(retirementRecords, eq(retirementRecords.tokenAddress, tokenAddress));
+  expect(await append(record(1))).toMatchObject({ appended: 0, stored: new Map([[tokenAddress, 0]]) });
+  expect(await append(record(0))).toMatchObject({ appended: 1 });
+  expect(await append(record(0), record(2))).toMatchObject({
+    appended: 0,
+    stored: new Map([[tokenAddress, 1]]),
+  });
+  expect(await stored()).toBe(1);
+});

@@ -140,3 +140,19 @@ it('knows the tokens of projects and of receipts, and those that their deploys m
   // Deploys that have ended would take the places of open ones.
   expect(asked).toEqual(['WH-2']);
 });
+
+it('looks up a hundred open deploys of projects at most', async () => {
+  const { db } = database.handle;
+  const deploying = { quantityTonnes: 100n, state: 'DEPLOYING', tokenAddress: null } as const;
+  for (let at = 0n; at < 101n; at++) {
+    const targetId = await insertProject(db, deploying);
+    await attempt('CUSTODY', 'C1', { targetId, sequence: 100n + at, preparedAtLedger: 1_004n });
+  }
+  let asked = 0;
+  const findToken = async ({ assetId }: { assetId: string }) => {
+    if (!assetId.startsWith('WH-')) asked += 1;
+    return null;
+  };
+  await findUnknownTokens({ db, network: { findToken, tokensDeployedSince: async () => ['TOKEN'] } });
+  expect(asked).toBe(100);
+});
