@@ -148,3 +148,11 @@ it('of a token that the chain has lost do not keep others from their dates', asy
   await redate();
   expect(await redated(other)).toEqual([0, 1]);
 });
+
+it('of a token that the chain has fewer records of are read to their end', async () => {
+  const [token = ''] = await open(3);
+  landAgain(token, 1);
+  chain.set(token, (chain.get(token) ?? []).slice(0, 2));
+  await redate();
+  expect(await redated(token)).toEqual([1]);
+});
