@@ -25,7 +25,7 @@ beforeAll(async () => {
   database = await createTestDatabase();
   platform = await platformOn(database.handle, await embeddedNetworkOn(database.handle));
   await platform.start();
-  for (let projects = 0; projects < 7; projects++) unused.push(await openProject(platform, 100n));
+  for (let projects = 0; projects < 8; projects++) unused.push(await openProject(platform, 100n));
   await platform.stop();
 });
 afterAll(() => database.drop());
@@ -192,4 +192,16 @@ describe('a history that contradicts what was final, and is not accepted', () =>
     ]);
     expect(await storedNotes(token)).toEqual(['first']);
   });
+});
+
+it('an answer that leaves a record out is not stored', async () => {
+  const token = tokenOf(newProject());
+  const whole = networkWith([burn('first'), burn('second'), burn('third')]);
+  const withoutSecond: LedgerNetwork['retirementRecords'] = async (...asked) => {
+    const page = await whole.retirementRecords(...asked);
+    return { ...page, records: page.records.filter(({ index }) => index !== 1) };
+  };
+  const feed = feedOn({ ...whole, retirementRecords: withoutSecond });
+  await expect(fillToken(feed, token)).rejects.toThrow('number 1 of the answer has index 2');
+  expect(await storedNotes(token)).toEqual([]);
 });
