@@ -143,8 +143,9 @@ export function isAmongLatest(
 }
 
 /**
- * The row is found by the search for one of the tuples. Rows are told by their place in the table, which does
- * not change within a statement: a key may have two columns.
+ * The row is found by the search for one of the tuples. Rows are identified by their place in the table, as a
+ * key may have two columns. It is the same for all parts of a statement, which see one snapshot. The planner
+ * then fetches the rows directly, also for a join.
  */
 function isFoundByEach(table: Table, tuples: readonly (readonly unknown[])[], search: SQL): SQL {
   return sql`${table}.ctid = ANY (ARRAY(SELECT found.ctid

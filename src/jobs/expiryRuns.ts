@@ -147,6 +147,7 @@ export async function listFailures(
   const { runId, receiptId, message, decidedAt, state } = expiryItems;
   const shown = { which: eq(state, 'FAILED'), latest: [decidedAt], limit: MAX_FAILURES_SHOWN };
   const rows = await deps.db
+    // A database rule requires the message of a failed item.
     .select({ runId, receiptId, message: sql<string>`${message}` })
     .from(expiryItems)
     .where(isAmongLatest(runId, runIds, shown))

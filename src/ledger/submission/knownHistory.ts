@@ -106,9 +106,9 @@ export async function checkHistory(deps: SubmissionDependencies, order: SigningO
 export interface Sequences {
   latest: NextSequences;
   /**
-   * `latest`, or higher after transactions that wait at the node. They must be final before these are stored as
-   * known: a false one from a node of another network never is. Stored sequences only go up, so below a false
-   * one no transaction sent elsewhere would be noticed.
+   * `latest`, or higher where transactions wait at the node. These sequences must be final before any is stored
+   * as known: a false one, from a node of another network, never is final. Stored sequences only go up, so
+   * below a false one no transaction sent elsewhere would be noticed.
    */
   waiting: NextSequences;
 }

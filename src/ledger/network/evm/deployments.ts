@@ -30,7 +30,7 @@ export interface Deployments {
   /** The first token that custody deployed for the asset. */
   ownTokenOf(assetIdHash: Hash32, pin: Pin): Promise<DeployedToken | null>;
   ownTokensSince(block: bigint, pin: Pin): Promise<Address[]>;
-  /** The treasury of the settlement contract in use, in the event of the settlement factory. */
+  /** The treasury of the settlement contract in use, as the settlement factory's event names it. */
   treasuryInUse(pin: Pin): Promise<Address | null>;
   /** The first settlement contract that custody deployed. */
   ownSettlement(pin: Pin): Promise<DeployedSettlement | null>;

@@ -60,7 +60,7 @@ export type Receipt = z.infer<typeof receiptSchema>;
 const transactionSchema = z.object({
   hash,
   from: address,
-  /** Without it, the transaction makes a contract, and is none of this platform's or its holders'. */
+  /** A transaction without it makes a contract; neither the platform nor its holders send one. */
   to: address,
   input: bytes,
   nonce: quantity,
