@@ -5,7 +5,11 @@ import { encodeAbiParameters, encodeEventTopics, encodeFunctionData, type Hex } 
 import { expect, it } from 'vitest';
 import { TRIAL_DEPLOY } from '../../../../../src/ledger/network/check.ts';
 import { encodeCall } from '../../../../../src/ledger/network/evm/calls.ts';
-import { carbonTokenAbi, factoryAbi } from '../../../../../src/ledger/network/evm/contracts.ts';
+import {
+  carbonTokenAbi,
+  factoryAbi,
+  settlementFactoryAbi,
+} from '../../../../../src/ledger/network/evm/contracts.ts';
 import type { Receipt, Transaction } from '../../../../../src/ledger/network/evm/node.ts';
 import { resultOf } from '../../../../../src/ledger/network/evm/results.ts';
 
@@ -37,6 +41,13 @@ it('is a token also of a factory that is not the configured one any more', () =>
   expect(result(input, [event])).toEqual({ kind: 'deployed', contractAddress: TOKEN });
   expect(result(input, [event, event])).toBeNull();
   expect(result(input, [])).toBeNull();
+  const deploySettlement = encodeFunctionData({
+    abi: settlementFactoryAbi,
+    functionName: 'deployRampSettlement',
+    args: [CUSTODY, CUSTODY],
+  });
+  // A token is no settlement contract.
+  expect(result(deploySettlement, [event])).toBeNull();
 });
 
 it('is no record where a token logs two for one burn', () => {
