@@ -1,11 +1,11 @@
 /**
- * Finds rows by their ids or by another column, many in one statement; locks or changes one row.
+ * Finds rows by their ids, by another column or by pairs, many in one statement; locks or changes one row.
  */
 import { eq, getTableName, sql, type AnyColumn } from 'drizzle-orm';
 import { QueryBuilder, type PgTable, type PgUpdateSetSource } from 'drizzle-orm/pg-core';
 import type { Db, Tx } from './connection.ts';
 import { hotSelect } from './hotQueries.ts';
-import { isOneOf } from './manyRows.ts';
+import { isOneOf, isOneOfPairs, type Pair } from './manyRows.ts';
 
 /** A table or view. */
 interface Source<Row> {
@@ -52,6 +52,31 @@ export function finderOf<Row>(source: SourceById<Row>) {
 export function findersOf<Row extends { id: string }>(source: SourceById<Row>) {
   return ({ db }: { db: Pick<Db, '_'> }, ids: readonly string[]): Promise<Map<string, Row>> =>
     findByIds(db, source, ids);
+}
+
+/**
+ * Finds rows by pairs of values in two columns, which are a unique key.
+ * @param pairOf a row's values in the two columns
+ * @returns rows by the given pairs, as objects; pairs that have no row are not in the map
+ */
+export async function findByPairs<Row>(
+  db: Pick<Db, 'select'>,
+  source: Source<Row>,
+  columns: readonly [AnyColumn, AnyColumn],
+  pairs: readonly Pair[],
+  pairOf: (row: Row) => readonly unknown[],
+): Promise<Map<Pair, Row>> {
+  // Several fields of an object may ask for one pair.
+  const different = new Map(pairs.map((pair) => [pair.join(' '), pair]));
+  const rows = db.select().from(source as unknown as PgTable);
+  const found = (await rows.where(isOneOfPairs(columns, [...different.values()]))) as Row[];
+  const byPair = new Map(found.map((row) => [pairOf(row).join(' '), row]));
+  return new Map(
+    pairs.flatMap((pair): [Pair, Row][] => {
+      const row = byPair.get(pair.join(' '));
+      return row === undefined ? [] : [[pair, row]];
+    }),
+  );
 }
 
 type TableById = PgTable & { id: AnyColumn };

@@ -112,14 +112,13 @@ export function isOneOf(column: AnyColumn, values: readonly string[] | Placehold
     FROM json_array_elements_text(${Array.isArray(values) ? JSON.stringify(values) : values}::text::json)))`;
 }
 
+export type Pair = readonly [string, number];
+
 /**
  * The row is the one that has one of these pairs in two columns, which are a unique key. A list of alternatives
  * would take the planner longer than as many statements, and a join may read all rows with one value of a pair.
  */
-export function isOneOfPairs(
-  [first, second]: readonly [AnyColumn, AnyColumn],
-  pairs: readonly (readonly [string, number])[],
-): SQL {
+export function isOneOfPairs([first, second]: readonly [AnyColumn, AnyColumn], pairs: readonly Pair[]): SQL {
   return isFoundByEach(first.table, pairs, sql`${isElement(first, 0)} AND ${isElement(second, 1)} LIMIT 1`);
 }
 

@@ -2,7 +2,8 @@
  * Finds retirement records in the feed: by their tokens and indexes, or all of one transaction.
  */
 import { asc, eq } from 'drizzle-orm';
-import { isOneOfPairs } from '../../db/manyRows.ts';
+import { findByPairs } from '../../db/findByIds.ts';
+import type { Pair } from '../../db/manyRows.ts';
 import { retirementRecords } from '../../db/tables/index.ts';
 import type { FeedRecord } from '../../feed/followFeed.ts';
 import type { Needs } from '../core/dependencies.ts';
@@ -14,30 +15,17 @@ export async function findRecord(
 ): Promise<FeedRecord | null> {
   const address = deps.network.normalizeAddress(tokenAddress);
   if (address === null) return null;
-  const place = placeOf({ tokenAddress: address, index });
+  const place = [address, index] as const;
   return (await findRecordsAt(deps, [place])).get(place) ?? null;
 }
 
-/** A record's place among all tokens' records; the address is in the network's one spelling. */
-export function placeOf({ tokenAddress, index }: Pick<FeedRecord, 'tokenAddress' | 'index'>): string {
-  return `${index} ${tokenAddress}`;
-}
-
-/** The records at these places; a place without a record is not in the map. */
-export async function findRecordsAt(
-  { db }: Needs<'db'>,
-  places: readonly string[],
-): Promise<ReadonlyMap<string, FeedRecord>> {
+/** @param places addresses in the network's one spelling, with indexes */
+export function findRecordsAt({ db }: Needs<'db'>, places: readonly Pair[]): Promise<Map<Pair, FeedRecord>> {
   const { tokenAddress, index } = retirementRecords;
-  const pairs = places.map((place): [string, number] => {
-    const [number, address = ''] = place.split(' ');
-    return [address, Number(number)];
-  });
-  const found = await db
-    .select()
-    .from(retirementRecords)
-    .where(isOneOfPairs([tokenAddress, index], pairs));
-  return new Map(found.map((record) => [placeOf(record), record]));
+  return findByPairs(db, retirementRecords, [tokenAddress, index], places, (record) => [
+    record.tokenAddress,
+    record.index,
+  ]);
 }
 
 /**

@@ -3,9 +3,9 @@
  */
 import { asc, eq, inArray } from 'drizzle-orm';
 import type { Db } from '../../db/connection.ts';
-import { findersOf } from '../../db/findByIds.ts';
+import { findByPairs, findersOf } from '../../db/findByIds.ts';
 import { attempts, retirements, submissions, projects } from '../../db/tables/index.ts';
-import { isOneOf, isOneOfPairs } from '../../db/manyRows.ts';
+import { isOneOf, type Pair } from '../../db/manyRows.ts';
 import { createBatcher, type Batcher } from '../../lib/batches.ts';
 import { groupBy } from '../../lib/groupBy.ts';
 import type { Needs } from '../core/dependencies.ts';
@@ -50,32 +50,19 @@ export const FOLLOWED_RETIREMENTS: FollowedKind<Retirement> = {
   hidden: [],
 };
 
-/** A record's place: the index within its project's token. */
-interface RecordPlace {
-  projectId: string;
-  index: number;
-}
-
-/** Finds the platform's retirements that records belong to. Records of other holders are not in the map. */
-export async function findRetirementsOfRecords(
-  deps: Needs<'db'>,
-  places: readonly RecordPlace[],
-): Promise<Map<RecordPlace, Retirement>> {
+/**
+ * Finds the platform's retirements that records belong to. Records of other holders are not in the map.
+ * @param places ids of projects, with indexes of records within the project's token
+ */
+export function findRetirementsOfRecords(
+  { db }: Needs<'db'>,
+  places: readonly Pair[],
+): Promise<Map<Pair, Retirement>> {
   const { projectId, recordIndex } = retirements;
-  const pairs = places.map((place) => [place.projectId, place.index] as const);
-  const found = await deps.db
-    .select()
-    .from(retirements)
-    .where(isOneOfPairs([projectId, recordIndex], pairs));
-  const byPlace = new Map(
-    found.map((retirement) => [`${retirement.projectId}/${retirement.recordIndex}`, retirement]),
-  );
-  return new Map(
-    places.flatMap((place): [RecordPlace, Retirement][] => {
-      const retirement = byPlace.get(`${place.projectId}/${place.index}`);
-      return retirement ? [[place, retirement]] : [];
-    }),
-  );
+  return findByPairs(db, retirements, [projectId, recordIndex], places, (retirement) => [
+    retirement.projectId,
+    retirement.recordIndex,
+  ]);
 }
 
 /**
@@ -100,9 +87,9 @@ export async function readTransactions({ db }: Needs<'db'>, targetIds: readonly 
   return groupBy(found, ({ targetId }) => targetId);
 }
 
-type MapValue<Of> = Of extends Map<unknown, infer Value> ? Value : never;
 /** One signed transaction of a submission. */
-export type SubmissionTransaction = MapValue<Awaited<ReturnType<typeof readTransactions>>>[number];
+export type SubmissionTransaction =
+  Awaited<ReturnType<typeof readTransactions>> extends Map<string, (infer One)[]> ? One : never;
 
 export const listRetirements = listerOf(retirements, 'createdAt', {
   buyerIds: isAmong(retirements.buyerId),

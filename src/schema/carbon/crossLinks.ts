@@ -1,7 +1,7 @@
 /**
  * The links between a project, its registry, and a retirement's public record.
  */
-import { findRecordsAt, placeOf } from '../../resolvers/carbon/findRecord.ts';
+import { findRecordsAt } from '../../resolvers/carbon/findRecord.ts';
 import { addressKey } from '../../lib/addressKey.ts';
 import { readRegistry } from '../../resolvers/carbon/readRegistry.ts';
 import { createBatch } from '../core/batch.ts';
@@ -41,8 +41,7 @@ builder.objectField(RetirementRef, 'record', (t) =>
     resolve: async ({ projectId, recordIndex }, _args, context) => {
       if (recordIndex === null) return null;
       const { tokenAddress } = await projectOf(context, projectId);
-      if (tokenAddress === null) return null;
-      return recordAt(context, placeOf({ tokenAddress, index: recordIndex }));
+      return tokenAddress === null ? null : recordAt(context, [tokenAddress, recordIndex]);
     },
   }),
 );

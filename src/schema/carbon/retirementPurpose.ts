@@ -163,7 +163,7 @@ const ELSEWHERE =
 
 builder.objectFields(RetirementRecordRef, (t) =>
   purposeFields(t, {
-    retirementOf: (record, context) => retirementOfRecord(context, record),
+    retirementOf: ({ projectId, index }, context) => retirementOfRecord(context, [projectId, index]),
     otherwise: ELSEWHERE,
     serialOtherwise: ELSEWHERE,
   }),
