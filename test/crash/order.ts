@@ -5,8 +5,8 @@ import type { CrashPoint as CrashPointOfSubmission } from '../../src/ledger/subm
 import type { cashOut } from '../../src/resolvers/warehouse/offRamp/cashOut.ts';
 import type { createProject } from '../../src/resolvers/carbon/createProject.ts';
 import type { retire } from '../../src/resolvers/carbon/retire.ts';
-import type { Caller } from '../../src/identity/roles.ts';
 import type { TestLedger } from '../../devnet/ledgers.ts';
+import { callerOf } from '../support/callers.ts';
 
 export interface InstanceOrder {
   databaseUrl: string;
@@ -45,15 +45,7 @@ export type CrashPoint =
   | 'ramp-session-closed';
 
 /** The caller who approves. */
-export const secondPerson = {
-  subject: 'second',
-  roles: ['operator'],
-  warehouseIds: [],
-  expiresAt: 0,
-  apiKeyId: null,
-  jti: null,
-  issuedAt: null,
-} as const satisfies Caller;
+export const secondPerson = callerOf('second', 'operator');
 
 const TAG = '$bigint';
 

@@ -3,12 +3,12 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { projectInput } from '../../../devnet/platform.ts';
-import type { Caller } from '../../../src/identity/roles.ts';
 import { DomainError } from '../../../src/lib/errors.ts';
 import { findApprovalRequest } from '../../../src/resolvers/approvals/approvalRequests.ts';
 import { grantApproval, refuseApproval } from '../../../src/resolvers/approvals/decideApproval.ts';
 import { requestApproval, requestProjectApproval } from '../../../src/resolvers/approvals/requestApproval.ts';
 import { runApproved } from '../../../src/schema/approvals/runApproved.ts';
+import { callerOf } from '../../support/callers.ts';
 import { startMarketplace, type Marketplace } from '../../support/http/marketplace.ts';
 import { depositedCashOut, depositInput } from '../../support/warehouse.ts';
 
@@ -19,15 +19,6 @@ beforeAll(async () => {
 });
 afterAll(() => market.stop());
 
-const callerOf = (subject: string, role: 'operator' | 'developer' | 'warehouse'): Caller => ({
-  subject,
-  roles: [role],
-  warehouseIds: [],
-  expiresAt: 0,
-  apiKeyId: null,
-  jti: null,
-  issuedAt: null,
-});
 const second = callerOf('second', 'operator');
 
 async function largeProject() {

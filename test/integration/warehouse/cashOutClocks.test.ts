@@ -21,6 +21,7 @@ import type { QuoteRequest } from '../../../src/ramp/port.ts';
 import { createApiKeyVerifier } from '../../../src/identity/apiKeys.ts';
 import { signBody } from '../../../src/lib/signature.ts';
 import { createNightlyExpiry, latestNight } from '../../../src/jobs/nightlyExpiry.ts';
+import { callerOf } from '../../support/callers.ts';
 import type { EmbeddedNetwork } from '../../support/embeddedNetwork.ts';
 import { NetworkUnavailable } from '../../../src/ledger/network/port.ts';
 import { advanceNetworkClock } from '../../../src/resolvers/operations/advanceNetworkClock.ts';
@@ -254,15 +255,7 @@ describe.each(both)('an instance whose clock is %s', (_name, skewed) => {
 
   it('makes and takes API keys until they end', async () => {
     const { dependencies } = skewed();
-    const root = {
-      subject: 'root',
-      roles: ['admin'],
-      warehouseIds: [],
-      expiresAt: 0,
-      apiKeyId: null,
-      jti: null,
-      issuedAt: null,
-    } as const;
+    const root = callerOf('root', 'admin');
     const verifierOf = (platform: Platform) =>
       createApiKeyVerifier({ ...platform.dependencies, credentialSignal: { onNotify: () => () => {} } });
     const inAnHour = BigInt(Math.floor(Date.now() / 1000) + 3600);

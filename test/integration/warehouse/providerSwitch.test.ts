@@ -7,8 +7,8 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import type { ComposeOptions, Platform } from '../../../src/startup/compose.ts';
+import { callerOf } from '../../support/callers.ts';
 import type { EmbeddedNetwork } from '../../support/embeddedNetwork.ts';
-import type { Caller } from '../../../src/identity/roles.ts';
 import { createLogger } from '../../../src/lib/logger.ts';
 import { NO_APPROVALS } from '../../../src/resolvers/approvals/approvalPolicy.ts';
 import { requestApproval } from '../../../src/resolvers/approvals/requestApproval.ts';
@@ -82,15 +82,7 @@ const at = ({ url }: RampServer) =>
   ({ kind: 'http', url, apiKey: 'key', callbackSecrets: [], requestsPerSecond: 1000 }) as const;
 const told = (lines: readonly Line[]) =>
   lines.filter(({ level }) => level >= 50).map(({ providerName, sessions }) => [providerName, sessions]);
-const OPERATOR: Caller = {
-  subject: 'operator',
-  roles: ['operator'],
-  warehouseIds: [],
-  expiresAt: 0,
-  apiKeyId: null,
-  jti: null,
-  issuedAt: null,
-};
+const OPERATOR = callerOf('operator', 'operator');
 const page = { limit: 10, inverted: false };
 const listStranded = async ({ dependencies }: Platform) =>
   (await listOffRampSessions(dependencies, { stranded: true }).list(page)).map(({ id }) => id).sort();

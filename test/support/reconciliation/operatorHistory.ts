@@ -10,6 +10,7 @@ import { vi } from 'vitest';
 import { projectInput } from '../../../devnet/platform.ts';
 import { exportAuditLog } from '../../../src/identity/exportAuditLog.ts';
 import { findRun, requestRun } from '../../../src/jobs/expiryRuns.ts';
+import { callerOf } from '../callers.ts';
 import type { EmbeddedNetwork } from '../embeddedNetwork.ts';
 import { grantApproval } from '../../../src/resolvers/approvals/decideApproval.ts';
 import { requestProjectApproval } from '../../../src/resolvers/approvals/requestApproval.ts';
@@ -25,21 +26,13 @@ import { decideSession, depositedCashOut, providerSays, reaches } from '../wareh
 /** Only a hang takes this long. */
 const PATIENCE_MS = 60_000;
 
-const callerNamed = (subject: string) => ({
-  subject,
-  roles: ['operator' as const],
-  warehouseIds: [],
-  expiresAt: Math.ceil(Date.now() / 1000) + 86_400,
-  apiKeyId: null,
-  jti: null,
-  issuedAt: null,
-});
-
 /** Makes one request that awaits approval, and one that is approved. */
 export async function decideApprovals({ dependencies }: Platform): Promise<void> {
   const approvalPolicy = { isRequired: true, aboveTonnes: 1n, aboveKilograms: 1n, lifetimeSeconds: 3_600 };
   const deps = { ...dependencies, approvalPolicy };
-  const [first, second] = [callerNamed('developer'), callerNamed('second')];
+  const inADay = Math.ceil(Date.now() / 1000) + 86_400;
+  const first = callerOf('developer', 'operator', inADay);
+  const second = callerOf('second', 'operator', inADay);
   const request = async () => {
     const asked = await requestProjectApproval(deps, first, projectInput({ quantityCO2e: 50n }));
     if (asked === null) throw new Error('it needs approval');

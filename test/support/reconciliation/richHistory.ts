@@ -19,6 +19,7 @@ import { setProjectPrice } from '../../../src/resolvers/carbon/setProjectPrice.t
 import { transferCredits } from '../../../src/resolvers/carbon/transferCredits.ts';
 import { retire } from '../../../src/resolvers/carbon/retire.ts';
 import { writeAuditEntries } from '../auditEntries.ts';
+import { callerOf } from '../callers.ts';
 import { createTestDatabase, type TestDatabase } from '../database/database.ts';
 import { createEmbeddedHolder } from '../wallets/embeddedWallets.ts';
 import { withFaults, type FaultPlan } from '../faults/faultyNetwork.ts';
@@ -208,14 +209,6 @@ async function pledgeAndRelease(
 async function createKey({ dependencies }: Platform): Promise<void> {
   const expiresAt = BigInt(Math.ceil(Date.now() / 1000) + 86_400);
   const input = { name: 'reports', subject: 'acme', roles: ['buyer' as const], expiresAt };
-  const administrator = {
-    subject: 'administrator',
-    roles: ['admin' as const],
-    warehouseIds: [],
-    expiresAt: Number(expiresAt),
-    apiKeyId: null,
-    jti: null,
-    issuedAt: null,
-  };
+  const administrator = callerOf('administrator', 'admin', Number(expiresAt));
   await createApiKey(dependencies, administrator, { ...input, idempotencyKey: randomUUID() });
 }

@@ -3,21 +3,13 @@
  */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { createCredentialEnds, endsByExpiry } from '../../../src/identity/credentialEnds.ts';
-import type { Caller } from '../../../src/identity/roles.ts';
+import { callerOf } from '../../support/callers.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 const HOUR_SECONDS = 3600;
-const CALLER: Caller = {
-  subject: 'acme',
-  roles: ['buyer'],
-  warehouseIds: [],
-  expiresAt: 0,
-  apiKeyId: null,
-  jti: null,
-  issuedAt: null,
-};
+const CALLER = callerOf('acme', 'buyer');
 
 it('comes by a revocation too, where the watch of an earlier socket was ended twice', async () => {
   const revoked = new Set<string>();
