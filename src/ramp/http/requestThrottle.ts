@@ -20,8 +20,6 @@ export function createRequestThrottle(requestsPerSecond: number): RequestThrottl
   const intervalMs = 1000 / requestsPerSecond;
   let nextAtMs = 0;
   let pauseEndsAtMs = 0;
-  const notFree = (ms: number) =>
-    new Error(`no request is free for ${Math.ceil(ms / 1000)} s (${requestsPerSecond} a second)`);
   return {
     freeInMs: () => Math.max(nextAtMs - performance.now(), 0),
     async acquire() {
@@ -30,9 +28,14 @@ export function createRequestThrottle(requestsPerSecond: number): RequestThrottl
       do {
         const nowMs = performance.now();
         atMs = Math.max(nextAtMs, nowMs);
-        if (atMs > latestMs) throw notFree(atMs - nowMs);
+        const waitMs = atMs - nowMs;
+        if (atMs > latestMs) {
+          throw new Error(
+            `no request is free for ${Math.ceil(waitMs / 1000)} s (${requestsPerSecond} a second)`,
+          );
+        }
         nextAtMs = atMs + intervalMs;
-        if (atMs > nowMs) await delay(atMs - nowMs);
+        if (waitMs > 0) await delay(waitMs);
         // The answer to an earlier request may have begun a pause meanwhile: then this one takes a later turn.
       } while (pauseEndsAtMs > atMs);
     },

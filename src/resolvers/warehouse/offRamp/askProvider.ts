@@ -32,21 +32,22 @@ export async function findAtProvider(
 const NOT_SHOWN = 'the provider shows other payouts alone, so it may have this one';
 
 /**
- * Handles a failed step of an opening. While a provider shows other payouts alone, the session can neither be
+ * Handles the failure of an opening's step. While a provider shows other payouts alone, the session can neither be
  * opened nor end: when it could not be shown late any more, an operator asks the provider, and decides.
  */
-export function orReviewOpening(
+export async function orReviewOpening(
   deps: Needs<'db' | 'submission'>,
   session: OffRampSession,
-): (error: unknown) => Promise<void> {
-  return async (error) => {
+  opening: Promise<void>,
+): Promise<void> {
+  return opening.catch(async (error: unknown) => {
     if (!(error instanceof OthersShown)) throw error;
     const quoteAgeMs = (await readDatabaseTime(deps.db)).getTime() - session.quoteExpiresAt.getTime();
     if (quoteAgeMs <= LATE_SESSION_GRACE_MS) throw error;
     await moveFrom(deps, session, async (tx, current) => {
       await applyEvent(tx, deps.submission, current, 'undecidable', { reason: NOT_SHOWN });
     });
-  };
+  });
 }
 
 /**

@@ -67,7 +67,7 @@ const OF_ANOTHER = 'the provider answered with the payout of another cash-out';
 
 /** @throws DomainError RAMP_UNAVAILABLE, RAMP_REFUSED; NetworkUnavailable: poll again later. */
 export async function stepOffRampSession(deps: StepNeeds, session: OffRampSession): Promise<void> {
-  if (session.state === 'OPENING') await openAtProvider(deps, session).catch(orReviewOpening(deps, session));
+  if (session.state === 'OPENING') await orReviewOpening(deps, session, openAtProvider(deps, session));
   else if (session.providerSessionId === null) await findClosed(deps, session);
   else if (session.state === 'CLOSING') await closeAtProvider(deps, requireOpenAtProvider(session));
   else if (
