@@ -1,0 +1,56 @@
+/**
+ * What an operation costs is known before it runs: what takes the database or the network long counts as many
+ * objects, and a page counts by its size, however the size is given.
+ */
+import { getOperationAST, parse } from 'graphql';
+import { expect, it } from 'vitest';
+import { LIST_SIZE, measure, priceFields } from '../../../src/limits/operationCost.ts';
+import { schema } from '../../../src/schema/index.ts';
+
+priceFields(schema);
+
+function sizeOf(query: string, variables?: Record<string, unknown>) {
+  const document = parse(query);
+  const operation = getOperationAST(document, 'Asked') ?? getOperationAST(document);
+  if (!operation) throw new Error('no operation');
+  return measure(schema, document, operation, variables);
+}
+const costOf = (query: string, variables?: Record<string, unknown>) => sizeOf(query, variables).cost;
+
+const RECORD = '{ retirementRecord(tokenAddress: "x", index: 0)';
+
+it.each([
+  ['sums over all retirements', '{ retirementTotals(groupBy: DAY, first: 10) { nodes { tonnes } } }', 510],
+  ['lists of all records', '{ retirementRecords(first: 10) { nodes { tonnes } } }', 110],
+  ['the types of projects', '{ projectTypes }', 100],
+  ['the types of credits', '{ creditTypes }', 100],
+  ['the types of commodities', '{ commodityTypes }', 100],
+  ['a record on the network', `${RECORD} { onNetwork { note } } }`, 101],
+  ['the registry of a token', '{ registry(tokenAddress: "x") { totalRetirements } }', 80],
+  ['the registries of a page', '{ projects(first: 100) { nodes { registry { totalRetirements } } } }', 8_101],
+  ['all records of a token', '{ registry(tokenAddress: "x") { records { note } } }', 4_080],
+  ['the proof of a record', `${RECORD} { inclusionProof { leafIndex } } }`, 21],
+  ['the proof of a purchase', '{ node(id: "x") { ... on Purchase { inclusionProof { leafIndex } } } }', 201],
+  ['the proof of a log', '{ consistencyProof(log: RETIREMENTS, from: 1, to: 2) { hashes } }', 20],
+  ['the number of a list', '{ projects(first: 10) { totalCount } }', 101],
+  ['a list without pages', '{ project(tokenAddress: "x") { transactions { txHash } } }', 1 + LIST_SIZE],
+  ['a field of the root', '{ retirementFeedCursor }', 1],
+])('counts for %s', (_what, query, cost) => {
+  expect(costOf(query)).toBe(cost);
+});
+
+it('counts a page by what is asked for: from its start or its end, as text, by a variable or by its default', () => {
+  const page = (size: string) =>
+    `query ($n: Int = 30, $none: Int) { projects(${size}) { nodes { projectType } } }`;
+  expect(costOf(page('first: 30'))).toBe(31);
+  expect(costOf(page('last: 30'))).toBe(31);
+  expect(costOf(page('first: $none, last: 30'))).toBe(31);
+  expect(costOf(page('first: $n'))).toBe(31);
+  expect(costOf(page('first: $n'), { n: 40 })).toBe(41);
+  expect(costOf(page('after: "x"'))).toBe(21);
+});
+
+it('counts what the asked operation selects, with its fragments, and no other operation of the document', () => {
+  const other = 'query Other { retirementTotals(groupBy: DAY) { nodes { tonnes } } }';
+  expect(costOf(`query Asked { ...types } fragment types on Query { projectTypes } ${other}`)).toBe(100);
+});
