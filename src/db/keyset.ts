@@ -5,6 +5,7 @@ import { and, asc, count, desc, getTableColumns, gt, lt, sql, type AnyColumn, ty
 import type { PgTable } from 'drizzle-orm/pg-core';
 import { matching, type FilterOf, type Members, type NeedsOf } from './conditions.ts';
 import type { Db } from './connection.ts';
+import { MAX_COUNTED } from '../lib/pageSizes.ts';
 
 export interface KeysetPage<Cursor> {
   after?: Cursor | undefined;
@@ -119,9 +120,6 @@ export function listerOf<
     };
   };
 }
-
-/** Maximum number of rows counted: enough for people to know, and bounded work for the database. */
-export const MAX_COUNTED = 10_000;
 
 /** The number of rows that match, MAX_COUNTED at most. */
 export async function countRows(

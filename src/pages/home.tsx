@@ -162,8 +162,7 @@ function Results({ found, text, overview }: { found: Found; text: string; overvi
     return (
       <p class="empty">
         Nothing was found for “<Foreign text={text} />” among {grouped(String(overview.retirementCount))}{' '}
-        retirements and {grouped(String(overview.projects))} projects. Names are found in their exact spelling
-        only.
+        retirements and {overview.projects} projects. Names are found in their exact spelling only.
       </p>
     );
   }

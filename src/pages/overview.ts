@@ -4,13 +4,18 @@
  */
 import type { Clock } from '../lib/clock.ts';
 import { cacheAnswer } from '../lib/cacheAnswer.ts';
+import { MAX_COUNTED } from '../lib/pageSizes.ts';
 import { askFor, type Ask } from './ask.ts';
-import { dateOf, sumOf } from './text.ts';
+import type { Page } from './records.ts';
+import { dateOf, grouped, sumOf } from './text.ts';
 
 /** Three sums over all retirements cost tenths of a second in a registry of millions. */
 const MAX_AGE_MS = 5_000;
 export const WEEKS = 13;
 const DAY_SECONDS = 86_400;
+const WEEK_SECONDS = 7 * DAY_SECONDS;
+/** A page of the API has 100 countries, and ISO 3166-1 has 249. */
+const COUNTRY_PAGES = 3;
 
 export interface Totals {
   tonnes: string;
@@ -23,24 +28,30 @@ export interface Week extends Totals {
 }
 
 export interface Overview extends Totals {
-  projects: number;
+  /** As text: the API counts up to MAX_COUNTED. */
+  projects: string;
   weeks: Week[];
   countryCodes: string[];
   vintageYears: number[];
   projectTypes: string[];
 }
 
-const QUERY = `query RegistryOverview($from: UnixTime!) {
+const QUERY = `query RegistryOverview($from: UnixTime!, $until: UnixTime!) {
   vintages: retirementTotals(groupBy: VINTAGE, first: 100) { nodes { vintageYear tonnes retirementCount } }
-  countries: retirementTotals(groupBy: COUNTRY, first: 100) { nodes { countryCode } }
-  days: retirementTotals(groupBy: DAY, first: 100, filter: { from: $from }) { nodes { day tonnes retirementCount } }
+  days: retirementTotals(groupBy: DAY, first: 100, filter: { from: $from, until: $until }) { nodes { day tonnes retirementCount } }
   projects(first: 1, filter: { states: [OPEN] }) { totalCount }
   projectTypes
 }`;
 
+const COUNTRIES = `query RegistryCountries($after: String) {
+  retirementTotals(groupBy: COUNTRY, first: 100, after: $after) {
+    nodes { countryCode }
+    pageInfo { hasNextPage endCursor }
+  }
+}`;
+
 interface Answer {
   vintages: { nodes: (Totals & { vintageYear: number })[] };
-  countries: { nodes: { countryCode: string }[] };
   days: { nodes: (Totals & { day: string })[] };
   projects: { totalCount: number };
   projectTypes: string[];
@@ -53,23 +64,43 @@ export function createOverview(clock: Clock): (ask: Ask) => Promise<Overview> {
 }
 
 async function readOverview(ask: Ask, nowMs: number): Promise<Overview> {
-  const mondays = lastMondays(nowMs);
-  const { vintages, countries, days, projects, projectTypes } = await askFor<Answer>(ask, QUERY, {
-    from: mondays[0],
+  const from = firstMonday(nowMs);
+  const mondays = Array.from({ length: WEEKS }, (_, week) => from + week * WEEK_SECONDS);
+  const { vintages, days, projects, projectTypes } = await askFor<Answer>(ask, QUERY, {
+    from,
+    // A token's clock may be ahead: later days would fill the page, and the first weeks would lack theirs.
+    until: from + WEEKS * WEEK_SECONDS,
   });
   return {
     ...addUp(vintages.nodes),
-    projects: projects.totalCount,
+    projects: countText(projects.totalCount),
     weeks: mondays.map((monday) => ({
       day: dateOf(monday),
-      ...addUp(
-        days.nodes.filter(({ day }) => day >= dateOf(monday) && day < dateOf(monday + 7 * DAY_SECONDS)),
-      ),
+      ...addUp(days.nodes.filter(({ day }) => day >= dateOf(monday) && day < dateOf(monday + WEEK_SECONDS))),
     })),
-    countryCodes: countries.nodes.map(({ countryCode }) => countryCode).sort(),
+    countryCodes: await readCountryCodes(ask),
     projectTypes,
     vintageYears: vintages.nodes.map(({ vintageYear }) => vintageYear).sort((a, b) => b - a),
   };
+}
+
+async function readCountryCodes(ask: Ask): Promise<string[]> {
+  const codes: string[] = [];
+  let after: string | null = null;
+  for (let page = 0; page < COUNTRY_PAGES; page += 1) {
+    const answer: { retirementTotals: Page<{ countryCode: string }> } = await askFor(ask, COUNTRIES, {
+      after,
+    });
+    const { nodes, pageInfo } = answer.retirementTotals;
+    codes.push(...nodes.map(({ countryCode }) => countryCode));
+    if (!pageInfo.hasNextPage) break;
+    after = pageInfo.endCursor;
+  }
+  return codes.sort();
+}
+
+function countText(count: number): string {
+  return `${grouped(String(count))}${count < MAX_COUNTED ? '' : ' or more'}`;
 }
 
 export function addUp(parts: readonly Totals[]): Totals {
@@ -79,9 +110,9 @@ export function addUp(parts: readonly Totals[]): Totals {
   };
 }
 
-/** The beginnings of the last weeks in UTC, in Unix seconds, oldest first. 1970-01-01 was a Thursday. */
-function lastMondays(nowMs: number): number[] {
+/** The beginning of the first of the last weeks in UTC, in Unix seconds. 1970-01-01 was a Thursday. */
+function firstMonday(nowMs: number): number {
   const today = Math.floor(nowMs / 1000 / DAY_SECONDS);
   const monday = today - ((today + 3) % 7);
-  return Array.from({ length: WEEKS }, (_, i) => (monday - 7 * (WEEKS - 1 - i)) * DAY_SECONDS);
+  return monday * DAY_SECONDS - (WEEKS - 1) * WEEK_SECONDS;
 }

@@ -8,7 +8,8 @@
 import { and, eq, inArray, sql, type SQL } from 'drizzle-orm';
 import { isAmong, isWithin, matching, type FilterOf } from '../../db/conditions.ts';
 import type { Db } from '../../db/connection.ts';
-import { MAX_COUNTED, type KeysetPage } from '../../db/keyset.ts';
+import type { KeysetPage } from '../../db/keyset.ts';
+import { MAX_COUNTED } from '../../lib/pageSizes.ts';
 import { accounts, BUYER_CREDITED, BUYER_DEBITED, projects, transfers } from '../../db/tables/index.ts';
 import type { TransferKind } from './postings.ts';
 

@@ -6,7 +6,8 @@
  */
 import { and, asc, desc, eq, exists, inArray, sql, type SQL } from 'drizzle-orm';
 import { isWithin, matching } from '../../db/conditions.ts';
-import { MAX_COUNTED, type KeysetPage, type PageSource } from '../../db/keyset.ts';
+import type { KeysetPage, PageSource } from '../../db/keyset.ts';
+import { MAX_COUNTED } from '../../lib/pageSizes.ts';
 import { projects, retirementRecords } from '../../db/tables/index.ts';
 import type { FeedRecord } from '../../feed/followFeed.ts';
 import type { Needs } from '../core/dependencies.ts';

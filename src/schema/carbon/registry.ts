@@ -9,7 +9,7 @@ import {
 } from '../../resolvers/carbon/readRegistry.ts';
 import type { Registry } from '../../resolvers/carbon/readRegistry.ts';
 import { addressKey } from '../../lib/addressKey.ts';
-import { MAX_COUNTED } from '../../db/keyset.ts';
+import { MAX_COUNTED } from '../../lib/pageSizes.ts';
 import { forPublic } from '../core/access.ts';
 import { cursorValues, pageOf, valueCursors } from '../core/paging.ts';
 import { builder } from '../core/builder.ts';

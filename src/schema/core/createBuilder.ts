@@ -8,7 +8,7 @@ import SchemaBuilder from '@pothos/core';
 import RelayPlugin from '@pothos/plugin-relay';
 import ScopeAuthPlugin from '@pothos/plugin-scope-auth';
 import ZodPlugin from '@pothos/plugin-zod';
-import { MAX_COUNTED } from '../../db/keyset.ts';
+import { MAX_COUNTED } from '../../lib/pageSizes.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { withoutStack } from '../../lib/withoutStack.ts';
 import type { AuthScopes } from './auth.ts';
