@@ -7,6 +7,7 @@ import { isAmong, isWithin, matching } from '../../db/conditions.ts';
 import type { KeysetPage, PageSource } from '../../db/keyset.ts';
 import { projects, retirementRecords, retirementTotals } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
+import { MAX_COUNTED } from '../../lib/pageSizes.ts';
 import type { Needs } from '../core/dependencies.ts';
 import { isOf } from './listRetirementRecords.ts';
 import { matchingProjects, type RecordFilter } from './recordFilter.ts';
@@ -100,7 +101,7 @@ async function countGroups(
 ): Promise<number> {
   const [row] = await deps.db.execute<{ count: number }>(
     sql`WITH source (key, amount_base_units, retirements) AS ${readSource(deps, groupBy, filter)}
-      SELECT count(*)::int AS count FROM (SELECT FROM source GROUP BY key HAVING sum(retirements) > 0) AS groups`,
+      SELECT count(*)::int AS count FROM (SELECT FROM source GROUP BY key HAVING sum(retirements) > 0 LIMIT ${MAX_COUNTED}) AS groups`,
   );
   return row?.count ?? 0;
 }
@@ -166,11 +167,11 @@ function ofBeneficiaries(
   const condition = and(matching(isWithin(timestamp), filter, deps), matchingProjects(deps, filter));
   const parts = names.map(
     (isNamed) => sql`(SELECT ${key}, ${amountBaseUnits}, 1 FROM ${retirementRecords}
-      JOIN ${projects} ON ${eq(projects.id, projectId)} WHERE ${and(isNamed, condition)} LIMIT ${MAX_RECORDS_ADDED_UP + 1})`,
+      JOIN ${projects} ON ${eq(projects.id, projectId)} WHERE ${and(isNamed, condition)})`,
   );
   return parts.length === 0
     ? sql`(SELECT '', 0, 0 WHERE false)`
-    : sql`(${sql.join(parts, sql` UNION ALL `)})`;
+    : sql`(${sql.join(parts, sql` UNION ALL `)} LIMIT ${MAX_RECORDS_ADDED_UP + 1})`;
 }
 
 function keyOf(groupBy: RetirementGroup, day: SQL | typeof retirementTotals.day): SQL {

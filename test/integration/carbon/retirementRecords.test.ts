@@ -3,6 +3,8 @@
  */
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Db } from '../../../src/db/connection.ts';
+import { readRetirementTotals } from '../../../src/resolvers/carbon/readRetirementTotals.ts';
 import { startMarketplace, type Answer, type Marketplace } from '../../support/http/marketplace.ts';
 import { seedRecords, type SeededProject } from '../../support/database/records.ts';
 
@@ -256,6 +258,21 @@ describe('retirementTotals', () => {
     }
   });
 
+  it.each([
+    ['an amount that is no number', 'COUNTRY', ['retirementTotals:COUNTRY', '1e9', 'KE']],
+    ['a day that is no number', 'DAY', ['retirementTotals:DAY', '2026-01-01', '2026-01-01']],
+    ['an amount that no token holds', 'VINTAGE', ['retirementTotals:VINTAGE', '9'.repeat(79), '2024']],
+    ['what is no key', 'COUNTRY', ['retirementTotals:COUNTRY', '1', 'K\u0000']],
+    ['another grouping', 'DAY', ['retirementTotals:COUNTRY', '1', 'KE']],
+  ])('refuses a cursor with %s', async (_what, groupBy, parts) => {
+    const after = Buffer.from(JSON.stringify(parts)).toString('base64url');
+    const { errors } = await market.send(
+      `query ($after: String) { retirementTotals(groupBy: ${groupBy}, after: $after) { nodes { tonnes } } }`,
+      { after },
+    );
+    expect(errors[0]?.extensions).toMatchObject({ code: 'BAD_USER_INPUT', field: 'after' });
+  });
+
   it('refuses a time within a day', async () => {
     const { errors } = await market.send(
       `{ retirementTotals(groupBy: DAY, filter: { until: ${START + 1} }) { nodes { tonnes } } }`,
@@ -305,8 +322,9 @@ describe('of a beneficiary with more retirements than are added up', () => {
   beforeAll(async () => {
     const insertion = sql`
       INSERT INTO retirement_records
-      SELECT (jsonb_populate_record(r, jsonb_build_object('position', 100 + i, 'index', 100 + i, 'beneficiary', 'Many'))).*
-      FROM retirement_records r, generate_series(0, 50000) AS i WHERE r.note = '29'`;
+      SELECT (jsonb_populate_record(r, jsonb_build_object('position', 100 + i, 'index', 100 + i,
+        'timestamp', (i % 10001)::bigint * 86400, 'beneficiary', CASE WHEN i <= 50000 THEN 'Many' ELSE 'As many' END))).*
+      FROM retirement_records r, generate_series(0, 100001) AS i WHERE r.note = '29'`;
     // On a busy machine it takes longer than the server's own statements are allowed to.
     await market.database.handle.db.transaction((tx) => tx.execute(insertion), {
       statementTimeoutMs: 60_000,
@@ -318,5 +336,30 @@ describe('of a beneficiary with more retirements than are added up', () => {
       `{ retirementTotals(groupBy: DAY, filter: { beneficiaries: ["Many"] }) { ${selection} } }`,
     );
     expect(errors[0]?.extensions).toMatchObject({ code: 'RESULT_TOO_LARGE', limit: 50_000 });
+  });
+
+  it('reads no more records of several than of one', async () => {
+    const { db } = market.database.handle;
+    const [row] = await db.transaction(async (tx) => {
+      const publicReads = {
+        ...market.app.dependencies.publicReads,
+        run: (work: (db: Db) => unknown) => work(tx),
+      };
+      const deps = { ...market.app.dependencies, publicReads } as typeof market.app.dependencies;
+      const totals = readRetirementTotals(deps, 'VINTAGE', { beneficiaries: ['Many', 'As many'] });
+      await expect(totals.list({ limit: 1, inverted: false })).rejects.toMatchObject({
+        code: 'RESULT_TOO_LARGE',
+      });
+      return tx.execute<{ read: number }>(sql`SELECT (seq_tup_read + idx_tup_fetch)::int AS read
+        FROM pg_stat_xact_user_tables WHERE relname = 'retirement_records'`);
+    });
+    expect(row?.read).toBeLessThan(75_000);
+  });
+
+  it('counts groups as far as the contract says', async () => {
+    const { data } = await market.send<{ retirementTotals: { totalCount: number } }>(
+      '{ retirementTotals(groupBy: DAY, first: 1) { totalCount } }',
+    );
+    expect(data?.retirementTotals.totalCount).toBe(10_000);
   });
 });
