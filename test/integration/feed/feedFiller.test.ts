@@ -7,7 +7,7 @@ import type { Platform } from '../../../src/startup/compose.ts';
 import { indexerEvents, retirementRecords } from '../../../src/db/tables/index.ts';
 import { countStored } from '../../../src/feed/appendRecords.ts';
 import { createFeedFiller, type FeedFiller } from '../../../src/feed/feedFiller.ts';
-import { completeHinted } from '../../../src/feed/recordTransactions.ts';
+import { completeHinted, verifyHints } from '../../../src/feed/recordTransactions.ts';
 import type { EmbeddedNetwork } from '../../support/embeddedNetwork.ts';
 import { NetworkUnavailable } from '../../../src/ledger/network/port.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
@@ -141,4 +141,26 @@ it('deletes hints that nothing asks for any more: of records whose transactions 
   await db.insert(indexerEvents).values([hint('known', 0, 0), hint('old', 7, 8), hint('to come', 7, 6)]);
   await completeHinted({ db, network }, tokenAddress);
   expect(await db.select().from(indexerEvents)).toMatchObject([{ id: 'to come' }]);
+});
+
+it('asks about few of the hints that an indexer sends for a record, the first of them, and deletes all', async () => {
+  const { db } = database.handle;
+  const { tokenAddress } = await openProject(platform, 5n);
+  feedFiller = fillerOn({});
+  const hints = Array.from({ length: 30 }, (_, age) => ({
+    id: `hint ${age}`,
+    tokenAddress,
+    recordIndex: 7,
+    txHash: `hash ${age}`,
+    receivedAt: sql`now() - make_interval(mins => ${30 - age})`,
+  }));
+  await db.insert(indexerEvents).values(hints);
+  const asked: string[] = [];
+  const retirementTransactions: EmbeddedNetwork['retirementTransactions'] = async (_address, wanted) => {
+    asked.push(...wanted.flatMap((record) => record.hints));
+    return new Map();
+  };
+  await verifyHints({ db, network: { retirementTransactions } }, tokenAddress, [{ index: 7, timestamp: 0 }]);
+  expect(asked).toEqual(['hash 0', 'hash 1', 'hash 2', 'hash 3']);
+  expect(await db.select().from(indexerEvents)).toEqual([]);
 });
