@@ -1,7 +1,6 @@
 /**
  * Serial numbers as texts, `<assetId>-000041`: buyers publish them, and the public looks them up.
  */
-import { fillToken } from '../../feed/fillToken.ts';
 import type { FeedRecord } from '../../feed/followFeed.ts';
 import { findRetirementOfSerial, readSerialRanges } from '../../ledger/books/serialRanges.ts';
 import { MAX_WHOLE_UNITS } from '../../ledger/units.ts';
@@ -9,6 +8,7 @@ import type { Needs } from '../core/dependencies.ts';
 import { findProjectByAsset, findProjectsByIds } from './findProject.ts';
 import { findRecord } from './findRecord.ts';
 import { findRetirement, type Retirement } from './findRetirement.ts';
+import { readTotals } from './publicNodeReads.ts';
 
 /** A range of serial numbers, both ends included. */
 export interface SerialNumbers {
@@ -51,11 +51,14 @@ export async function readSerialNumbers(
 
 /**
  * Finds the token's record of the retirement that has the number; null when there is none.
- * @throws NetworkUnavailable when the record is not in the feed yet, and the token can't be read
+ * @param addressKey the client's key, by which reads of the network are given in turn
+ * @throws NetworkUnavailable when the record is not in the feed yet, and the token can't be read; DomainError
+ * OVERLOADED
  */
 export async function findRecordBySerial(
   deps: Needs<'db' | 'feed' | 'network'>,
   serial: string,
+  addressKey: string,
 ): Promise<FeedRecord | null> {
   const [, assetId = '', digits = ''] = SERIAL.exec(serial) ?? [];
   const number = BigInt(digits);
@@ -68,6 +71,6 @@ export async function findRecordBySerial(
   const { tokenAddress } = project;
   const known = await findRecord(deps, tokenAddress, retirement.recordIndex);
   if (known) return known;
-  await fillToken(deps.feed, { projectId: project.id, tokenAddress });
+  await readTotals(deps.feed, { projectId: project.id, tokenAddress }, addressKey);
   return findRecord(deps, tokenAddress, retirement.recordIndex);
 }

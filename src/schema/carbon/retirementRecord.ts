@@ -5,6 +5,7 @@
 import * as z from 'zod';
 import type { FeedRecord } from '../../feed/followFeed.ts';
 import { BASE_UNITS_PER_WHOLE, TOKEN_DECIMALS } from '../../ledger/units.ts';
+import { addressKey } from '../../lib/addressKey.ts';
 import {
   findRecord,
   findRecordsByTransaction,
@@ -130,7 +131,8 @@ builder.queryField('retirementRecordBySerial', (t) =>
           'The serial number of one tonne: the first or last number of a `SerialRange`, or a number in between.',
       }),
     },
-    resolve: (_root, { serial }, { dependencies }) => findRecordBySerial(dependencies, serial),
+    resolve: (_root, { serial }, { dependencies, remoteAddress }) =>
+      findRecordBySerial(dependencies, serial, addressKey(remoteAddress)),
   }),
 );
 

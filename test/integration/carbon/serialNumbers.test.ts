@@ -3,12 +3,15 @@
  * differ, and refused retirements leave no gap.
  */
 import { randomUUID } from 'node:crypto';
+import { sql } from 'drizzle-orm';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openProject } from '../../../devnet/platform.ts';
+import { fillToken } from '../../../src/feed/fillToken.ts';
 import { findRetirementOfSerial, readSerialRanges } from '../../../src/ledger/books/serialRanges.ts';
 import { settlePosting } from '../../../src/ledger/books/postings.ts';
 import { postTransfers } from '../../../src/ledger/books/postTransfers.ts';
+import type { LedgerNetwork } from '../../../src/ledger/network/port.ts';
 import { DomainError } from '../../../src/lib/errors.ts';
 import { findBookContradictions } from '../../support/reconciliation/bookFindings.ts';
 import type { TokenizedProject } from '../../../src/resolvers/carbon/findProject.ts';
@@ -16,7 +19,7 @@ import { purchase } from '../../../src/resolvers/carbon/purchase.ts';
 import { retire } from '../../../src/resolvers/carbon/retire.ts';
 import { findRecordBySerial, readSerialNumbers } from '../../../src/resolvers/carbon/serialNumbers.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
-import type { TestDatabase } from '../../support/database/database.ts';
+import { changePastRules, type TestDatabase } from '../../support/database/database.ts';
 import type { Fault } from '../../support/faults/faultyNetwork.ts';
 import { startFaultyPlatform } from '../../support/faults/faultyPlatform.ts';
 
@@ -134,7 +137,7 @@ describe('serial numbers', () => {
     expect(found.get(two.id)).toEqual({ first: `${assetId}-000006`, last: `${assetId}-000012` });
 
     const beneficiaryOf = async (serial: string) =>
-      (await findRecordBySerial(dependencies, serial))?.beneficiary ?? null;
+      (await findRecordBySerial(dependencies, serial, '203.0.113.7'))?.beneficiary ?? null;
     expect(await beneficiaryOf(`${assetId}-000005`)).toBe('One');
     expect(await beneficiaryOf(`${assetId}-000006`)).toBe('Two');
     for (const unknown of [
@@ -149,6 +152,28 @@ describe('serial numbers', () => {
     ]) {
       expect(await beneficiaryOf(unknown), unknown).toBeNull();
     }
+  });
+
+  it('are looked up together with few reads of the token, while its record is not in the feed', async () => {
+    const project = await openWithBuyer();
+    await burn(project, 1n, 'New');
+    const { feed } = platform.dependencies;
+    await fillToken(feed, { projectId: project.id, tokenAddress: project.tokenAddress });
+    await changePastRules(database, sql`DELETE FROM retirement_records WHERE project_id = ${project.id}`);
+    let reads = 0;
+    const network: LedgerNetwork = {
+      ...feed.network,
+      retirementRecords: (...asked) => {
+        reads += 1;
+        return feed.network.retirementRecords(...asked);
+      },
+    };
+    const deps = { ...platform.dependencies, feed: { ...feed, network } };
+    const found = await Promise.all(
+      Array.from({ length: 20 }, () => findRecordBySerial(deps, `${project.assetId}-000001`, '203.0.113.7')),
+    );
+    expect(new Set(found.map((record) => record?.beneficiary))).toEqual(new Set(['New']));
+    expect([reads > 0, reads <= 4]).toEqual([true, true]);
   });
 
   it('are not given back: the database refuses a transfer out of what is retired', async () => {

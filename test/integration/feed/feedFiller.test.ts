@@ -160,7 +160,7 @@ it('asks about few of the hints that an indexer sends for a record, the first of
     asked.push(...wanted.flatMap((record) => record.hints));
     return new Map();
   };
-  await verifyHints({ db, network: { retirementTransactions } }, tokenAddress, [{ index: 7, timestamp: 0 }]);
+  await verifyHints({ db, network: { retirementTransactions } }, tokenAddress, [{ index: 7, timestamp: 0n }]);
   expect(asked).toEqual(['hash 0', 'hash 1', 'hash 2', 'hash 3']);
   expect(await db.select().from(indexerEvents)).toEqual([]);
 });
