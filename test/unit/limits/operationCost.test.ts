@@ -52,5 +52,9 @@ it('counts a page by what is asked for: from its start or its end, as text, by a
 
 it('counts what the asked operation selects, with its fragments, and no other operation of the document', () => {
   const other = 'query Other { retirementTotals(groupBy: DAY) { nodes { tonnes } } }';
-  expect(costOf(`query Asked { ...types } fragment types on Query { projectTypes } ${other}`)).toBe(100);
+  expect(costOf(`${other} query Asked { ...types } fragment types on Query { projectTypes }`)).toBe(100);
+});
+
+it('reads no id, which the field itself refuses at its place', () => {
+  expect(costOf('{ auditEntries(filter: { apiKeyIds: ["x"] }) { nodes { id } } }')).toBe(21);
 });
