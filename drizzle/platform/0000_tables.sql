@@ -766,6 +766,7 @@ CREATE UNIQUE INDEX "indexer_registrations_one_live" ON "indexer_registrations" 
 CREATE INDEX "issuance_caps_set" ON "issuance_caps" USING btree ("set_at","id");--> statement-breakpoint
 CREATE UNIQUE INDEX "expiry_items_one_pending" ON "expiry_items" USING btree ("receipt_id") WHERE state = 'PENDING';--> statement-breakpoint
 CREATE INDEX "expiry_items_pending" ON "expiry_items" USING btree ("run_id") WHERE decided_at IS NULL;--> statement-breakpoint
+CREATE INDEX "expiry_items_failed" ON "expiry_items" USING btree ("run_id","decided_at") WHERE state = 'FAILED';--> statement-breakpoint
 CREATE UNIQUE INDEX "expiry_runs_night" ON "expiry_runs" USING btree ("night");--> statement-breakpoint
 CREATE INDEX "expiry_runs_due" ON "expiry_runs" USING btree ("due_at") WHERE swept_at IS NULL;--> statement-breakpoint
 CREATE INDEX "expiry_runs_started" ON "expiry_runs" USING btree ("started_at","id");--> statement-breakpoint

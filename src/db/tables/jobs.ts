@@ -85,6 +85,9 @@ export const expiryItems = pgTable(
     index('expiry_items_pending')
       .on(t.runId)
       .where(sql`decided_at IS NULL`),
+    index('expiry_items_failed')
+      .on(t.runId, t.decidedAt)
+      .where(sql`state = 'FAILED'`),
     check('expiry_items_failed_says_why', sql`state <> 'FAILED' OR message IS NOT NULL`),
     check('expiry_items_decided', sql`(state = 'PENDING') = (decided_at IS NULL)`),
   ],

@@ -17,7 +17,7 @@ import { decideSubmission } from '../../support/decisions.ts';
 import type { EmbeddedNetwork } from '../../support/embeddedNetwork.ts';
 import { NetworkUnavailable, type LedgerNetwork } from '../../../src/ledger/network/port.ts';
 import { STORAGE_SECONDS } from '../../../src/resolvers/warehouse/createDeposit.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { changePastRules, createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { hasLockWait } from '../../support/database/lockWaits.ts';
 import { insertDueReceipts } from '../../support/database/receipts.ts';
 import { withFaults, type FaultPlan } from '../../support/faults/faultyNetwork.ts';
@@ -162,6 +162,29 @@ describe('a run', () => {
     const next = await runOnce();
     expect(await countRun(platform.dependencies, next.id)).toMatchObject({ examined: 1, expired: 1 });
     expect(await stateOf(bad?.id ?? '')).toMatchObject({ state: 'EXPIRED' });
+  });
+
+  it('reads the failures of a run without its other receipts', async () => {
+    const run = await runOnce();
+    await changePastRules(
+      database,
+      sql`INSERT INTO expiry_items (run_id, receipt_id, state, message, decided_at)
+        SELECT ${run.id}, gen_random_uuid(), CASE WHEN i = 7 THEN 'FAILED' ELSE 'NOT_DUE' END::expiry_item_state, 'why', now()
+        FROM generate_series(1, 500) AS i`,
+    );
+    const read = await database.handle.db.transaction(async (tx) => {
+      // PostgreSQL would scan so small a table; the test asks whether the index can answer.
+      await tx.execute(sql`SET LOCAL enable_seqscan = off`);
+      expect(await listFailures({ db: tx }, run.id)).toMatchObject([{ message: 'why' }]);
+      const [row] = await tx.execute<{ read: number }>(sql`SELECT (seq_tup_read + idx_tup_fetch)::int AS read
+        FROM pg_stat_xact_user_tables WHERE relname = 'expiry_items'`);
+      return row?.read;
+    });
+    await changePastRules(
+      database,
+      sql`DELETE FROM expiry_items WHERE run_id = ${run.id} AND message = 'why'`,
+    );
+    expect(read).toBeLessThan(10);
   });
 
   it('splits a page that the database refuses, so that the receipt at fault fails alone', async () => {

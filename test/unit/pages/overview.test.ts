@@ -28,6 +28,7 @@ function overviewOf({ countryCodes = [], days = [], openProjects = 0 }: Registry
       return { data: { retirementTotals: { nodes, pageInfo } } };
     }
     const { from, until } = variables as { from: number; until: number };
+    expect(source).toContain('groupBy: DAY, first: 100, filter: { from: $from, until: $until }');
     const within = days.filter((day) => day >= from && day < until).toSorted((a, b) => b - a);
     const vintages = [2024, 2025].map((vintageYear, i) => ({
       vintageYear,
