@@ -75,3 +75,22 @@ it('lets a mutation return what it has made, and no long list beside it', () => 
 it('knows how long a registry may be', () => {
   expect(LONG_LISTS['Registry.records']?.maxEntries).toBe(MAX_REGISTRY_RECORDS);
 });
+
+it.each([
+  ['a field of one of the possible types', '{ node(id: "x") { ... on RetirementRecord { note } } }', 2_048],
+  ['a field of all possible types', '{ node(id: "x") { id } }', 96],
+  ['names of beneficiaries', registry('beneficiary'), 10_000 * 512],
+  ['a list without pages', '{ project(tokenAddress: "x") { transactions { txHash } } }', 10 * 96],
+  ['a long alias', `{ ${'a'.repeat(5_000)}: retirementFeedCursor }`, 5_000],
+])('counts %s', (_what, query, bytes) => {
+  expect(estimateAnswerBytes(...partsOf(query))).toBeGreaterThan(bytes);
+});
+
+it('counts a page from the end of its list by its size, too', () => {
+  const bytesOf = (size: string) =>
+    estimateAnswerBytes(
+      ...partsOf(`{ registry(tokenAddress: "x") { recordsConnection(${size}) { nodes { note } } } }`),
+    );
+  expect(bytesOf('last: 100')).toBe(bytesOf('first: 100'));
+  expect(bytesOf('first: null, last: 100')).toBe(bytesOf('first: 100'));
+});
