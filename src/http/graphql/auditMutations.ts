@@ -8,7 +8,7 @@ import { auditUnavailable } from '../../identity/auditLog.ts';
 import { outcomeUnknown } from './databaseUnavailable.ts';
 import { refusedByDatabase } from '../../db/refusedByDatabase.ts';
 import { DomainError } from '../../lib/errors.ts';
-import { yieldToEventLoop } from './yieldToEventLoop.ts';
+import { yieldToEventLoop } from '../../lib/yieldToEventLoop.ts';
 import type { Context } from '../../schema/core/context.ts';
 import { localId } from '../../schema/core/globalIds.ts';
 import { recordedInputOf } from '../../schema/core/recordedInput.ts';

@@ -15,7 +15,7 @@ import { requireVariablesWithinLimits } from '../../limits/documentLimits.ts';
 import type { OperationLimits } from '../../limits/operationCost.ts';
 import type { RateLimits } from '../../limits/rateLimits.ts';
 import { overloaded } from '../../lib/concurrencyLimit.ts';
-import { yieldToEventLoop } from './yieldToEventLoop.ts';
+import { yieldToEventLoop } from '../../lib/yieldToEventLoop.ts';
 import type { ConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
 import type { PullStream } from '../../lib/pullStream.ts';
 import { forgetScopes } from '../../schema/core/auth.ts';

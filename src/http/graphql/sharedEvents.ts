@@ -10,7 +10,7 @@ import { LRUCache } from 'lru-cache';
 import type { Caller } from '../../identity/roles.ts';
 import { addressKey } from '../../lib/addressKey.ts';
 import { createConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
-import { yieldToEventLoop } from './yieldToEventLoop.ts';
+import { yieldToEventLoop } from '../../lib/yieldToEventLoop.ts';
 import { MappedStream, pullStreamOf, type PullStream } from '../../lib/pullStream.ts';
 import { measureAnswer } from '../../limits/measureAnswer.ts';
 import { stopwatch } from './chargeCpu.ts';

@@ -9,7 +9,7 @@ import { createConcurrencyLimit, type ConcurrencyLimit } from '../../lib/concurr
 import { DomainError, ERROR_CODES } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { addressKey } from '../../lib/addressKey.ts';
-import { yieldToEventLoop } from '../graphql/yieldToEventLoop.ts';
+import { yieldToEventLoop } from '../../lib/yieldToEventLoop.ts';
 import { hasLeft, readBody } from '../../lib/readBody.ts';
 import { causeOf, toClientError } from '../graphql/errors.ts';
 import type { Pipeline } from '../graphql/yoga.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createYield } from '../../../src/http/graphql/yieldToEventLoop.ts';
+import { createYield } from '../../../src/lib/yieldToEventLoop.ts';
 
 it('lets others in after five milliseconds of work, and not before', async () => {
   let nowMs = 0;
