@@ -33,9 +33,9 @@ const COSTLY_FIELDS: Readonly<Record<string, number>> = {
   // Up to three requests, shared by all callers for a token. One page of a hundred projects is allowed.
   'Query.registry': 80,
   'Project.registry': 80,
-  // Three reads: the head, the tiles, the entry.
+  // A tile, an entry, and a thousand hashes.
   'RetirementRecord.inclusionProof': 20,
-  // Reads the ids of all leaves.
+  // May read the ids of all leaves.
   'Purchase.inclusionProof': 200,
   'Query.consistencyProof': 20,
 };

@@ -2,15 +2,16 @@
  * Proofs that a retirement record or a transfer is in its log: made from the stored tiles, and checked from a
  * certificate's data.
  */
-import { eq, sql, type SQL } from 'drizzle-orm';
+import { aliasedTable, eq, sql, type SQL } from 'drizzle-orm';
 import type { Db } from '../db/connection.ts';
-import { transparencyHeads } from '../db/tables/index.ts';
+import { isOneOf } from '../db/manyRows.ts';
+import { retirementRecords, transfers, transparencyHeads } from '../db/tables/index.ts';
 import { isSameNetwork } from '../lib/sameNetwork.ts';
 import { parseCheckpoint, type LogKey } from './checkpoint.ts';
 import { RECORD_LEAF, RELATED_TO_TRANSFER, TRANSFER_LEAF, type LogName } from './leaves.ts';
-import { HASH_BYTES, inclusionProof, leafHash, rootOfProof, TILE_WIDTH } from './merkle.ts';
+import { HASH_BYTES, inclusionProof, leafHash, rootOfProof, TILE_WIDTH, type HashAt } from './merkle.ts';
 import { IS_NEXT_TRANSFER } from './nextTransfers.ts';
-import { computeFrom } from './tiles.ts';
+import { computeAll } from './tiles.ts';
 
 export interface InclusionProof {
   leafIndex: number;
@@ -34,89 +35,127 @@ export function leafIndexOf({ position }: { position: bigint }): bigint {
   return position - 1n;
 }
 
-/** Null while the log does not have the leaf yet. */
-export async function proveInclusion(db: Db, leafIndex: number): Promise<InclusionProof | null> {
-  return prove(db, 'retirements', leafIndex, async () => (await readEntries(db, leafIndex, 1))[0]);
+/** Proves records by the indexes of their leaves. Those that the log does not have yet are not in the map. */
+export function proveRecords(
+  db: Db,
+  leafIndexes: readonly number[],
+): Promise<ReadonlyMap<number, InclusionProof>> {
+  return prove(db, 'retirements', new Map(leafIndexes.map((index) => [index, index])), readEntries);
 }
 
-/** Proves a transfer in the books, found by its id. Null while the log does not have the leaf yet. */
-export async function proveTransfer(db: Db, id: string): Promise<InclusionProof | null> {
-  const index = await findLeafOfTransfer(db, id);
-  if (index === null) return null;
-  return prove(db, 'transfers', index, async () => {
-    const [row] = await db.execute<{ data: string }>(sql`SELECT ${sql.raw(TRANSFER_LEAF)} AS data
-      FROM transfers t ${sql.raw(RELATED_TO_TRANSFER)} WHERE t.id = ${id}`);
-    return row?.data;
-  });
+/** Proves transfers in the books, by their ids. Those that the log does not have yet are not in the map. */
+export async function proveTransfers(
+  db: Db,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, InclusionProof>> {
+  return prove(db, 'transfers', await findLeavesOfTransfers(db, ids), readTransferEntries);
 }
 
-/** All tiles are searched only for a transfer that was logged in another copy of the database. */
-export async function findLeafOfTransfer(db: Pick<Db, 'execute'>, id: string): Promise<number | null> {
-  const tile = await findTileOfTransfer(db, id);
-  const leaf = tile === null ? null : await findInTiles(db, id, sql`index = ${tile}::bigint`);
-  if (leaf !== null) return leaf;
-  const [next] =
-    await db.execute(sql`SELECT 1 FROM transfers t JOIN transparency_heads h ON h.log = 'transfers'
-    WHERE t.id = ${id} AND ${sql.raw(IS_NEXT_TRANSFER)}`);
-  return next === undefined ? findInTiles(db, id, sql`true`) : null;
+async function readTransferEntries(db: Db, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const rows = await db.execute<{ id: string; data: string }>(sql`
+    SELECT t.id, ${sql.raw(TRANSFER_LEAF)} AS data FROM transfers t ${sql.raw(RELATED_TO_TRANSFER)}
+    WHERE ${isOneOf(transfer.id, ids)}`);
+  return new Map(rows.map(({ id, data }) => [id, data]));
 }
 
-async function findInTiles(db: Pick<Db, 'execute'>, id: string, isMeant: SQL): Promise<number | null> {
-  const [leaf] = await db.execute<{ index: number }>(sql`
-    SELECT (index * ${TILE_WIDTH} + array_position(row_ids, ${id}::uuid) - 1)::float8 AS index FROM transparency_tiles
-    WHERE log = 'transfers' AND level = 0 AND ${isMeant} AND ${id}::uuid = ANY (row_ids)`);
-  return leaf?.index ?? null;
+const transfer = aliasedTable(transfers, 't');
+const record = aliasedTable(retirementRecords, 'r');
+
+/**
+ * Finds the indexes of transfers' leaves. All tiles are searched only for a transfer that was logged in
+ * another copy of the database.
+ */
+export async function findLeavesOfTransfers(
+  db: Pick<Db, 'execute'>,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  const found = await findByOrder(db, ids);
+  const others = ids.filter((id) => !found.has(id));
+  if (others.length === 0) return found;
+  const elsewhere = await findInTiles(
+    db,
+    sql`SELECT t.id FROM transfers t LEFT JOIN transparency_heads h ON h.log = 'transfers'
+      WHERE ${isOneOf(transfer.id, others)} AND (${sql.raw(IS_NEXT_TRANSFER)}) IS NOT TRUE`,
+    sql`true`,
+  );
+  return new Map([...found, ...elsewhere]);
 }
 
 /**
- * A binary search: a log takes transfers in the order of their transactions and ids. The order does not hold
- * across copies of a database, each of which has transactions of its own: there the search finds a wrong
- * tile.
+ * A binary search for each transfer: a log takes transfers in the order of their transactions and ids. The
+ * order does not hold across copies of a database, each of which has transactions of its own: there the
+ * search finds a wrong tile. The limits make the planner fetch single tiles; a join may read all of them.
  */
-async function findTileOfTransfer(db: Pick<Db, 'execute'>, id: string): Promise<number | null> {
-  const [found] = await db.execute<{ tile: number }>(sql`
+function findByOrder(db: Pick<Db, 'execute'>, ids: readonly string[]): Promise<Map<string, number>> {
+  const searched = sql`
     WITH RECURSIVE halves AS (
-      SELECT 0::bigint AS first, (size - 1) / ${TILE_WIDTH}::bigint AS last FROM transparency_heads
-        WHERE log = 'transfers' AND size > 0
+      SELECT t.id, t.written_in, 0::bigint AS first, (h.size - 1) / ${TILE_WIDTH}::bigint AS last
+        FROM transfers t JOIN transparency_heads h ON h.log = 'transfers' AND h.size > 0
+        WHERE ${isOneOf(transfer.id, ids)}
       UNION ALL
-      SELECT CASE WHEN is_from THEN middle ELSE first END, CASE WHEN is_from THEN last ELSE middle - 1 END
-      FROM (SELECT first, last, (first + last + 1) / 2 AS middle FROM halves WHERE first < last) AS h
-      CROSS JOIN LATERAL (SELECT (t.written_in, t.id) >= (f.written_in, f.id) AS is_from
-        FROM transparency_tiles x JOIN transfers f ON f.id = x.row_ids[1] JOIN transfers t ON t.id = ${id}
-        WHERE x.log = 'transfers' AND x.level = 0 AND x.index = h.middle) AS compared
+      SELECT id, written_in, CASE WHEN is_from THEN middle ELSE first END,
+        CASE WHEN is_from THEN last ELSE middle - 1 END
+      FROM (SELECT *, (first + last + 1) / 2 AS middle FROM halves WHERE first < last) AS h
+      CROSS JOIN LATERAL (SELECT (h.written_in, h.id) >= (f.written_in, f.id) AS is_from
+        FROM transparency_tiles x JOIN transfers f ON f.id = x.row_ids[1]
+        WHERE x.log = 'transfers' AND x.level = 0 AND x.index = h.middle LIMIT 1) AS compared
     )
-    SELECT first::float8 AS tile FROM halves WHERE first = last`);
-  return found?.tile ?? null;
+    SELECT id, first FROM halves WHERE first = last`;
+  return findInTiles(db, searched, sql`x.index = wanted.first`);
 }
 
-async function prove(
+/** @param wanted a select of the transfers' ids @param isMeant which of the tiles x to search for each */
+async function findInTiles(db: Pick<Db, 'execute'>, wanted: SQL, isMeant: SQL): Promise<Map<string, number>> {
+  const leaves = await db.execute<{ id: string; index: number }>(sql`
+    SELECT wanted.id, leaf.index FROM (${wanted}) AS wanted CROSS JOIN LATERAL (
+      SELECT (x.index * ${TILE_WIDTH} + array_position(x.row_ids, wanted.id) - 1)::float8 AS index
+      FROM transparency_tiles x
+      WHERE x.log = 'transfers' AND x.level = 0 AND ${isMeant} AND wanted.id = ANY (x.row_ids) LIMIT 1) AS leaf`);
+  return new Map(leaves.map(({ id, index }) => [id, index]));
+}
+
+/** @param leaves the leaves' indexes, by the keys by which `readData` finds the leaves' entries */
+async function prove<Key>(
   db: Db,
   log: LogName,
-  leafIndex: number,
-  readEntry: () => Promise<string | undefined>,
-): Promise<InclusionProof | null> {
+  leaves: ReadonlyMap<Key, number>,
+  readData: (db: Db, keys: readonly Key[]) => Promise<ReadonlyMap<Key, string>>,
+): Promise<ReadonlyMap<Key, InclusionProof>> {
   const head = await readHead(db, log);
-  if (head === null || leafIndex >= head.size) return null;
+  if (head === null) return new Map();
   const { size, root, checkpoint } = head;
-  const hashes = await computeFrom(db, log, (at) => inclusionProof(at, leafIndex, size));
-  const entry = await readEntry();
-  if (entry === undefined) return null;
-  return {
-    leafIndex,
-    entry,
-    hashes: hashes.map((hash) => Buffer.from(hash)),
-    treeSize: size,
-    rootHash: Buffer.from(root),
-    checkpoint,
-  };
+  const logged = [...leaves].filter(([, leafIndex]) => leafIndex < size);
+  if (logged.length === 0) return new Map();
+  const pathOf = (leafIndex: number) => (at: HashAt) => inclusionProof(at, leafIndex, size);
+  const paths = await computeAll(
+    db,
+    log,
+    logged.map(([, leafIndex]) => pathOf(leafIndex)),
+  );
+  const entries = await readData(
+    db,
+    logged.map(([key]) => key),
+  );
+  const proofs = new Map<Key, InclusionProof>();
+  for (const [place, [key, leafIndex]] of logged.entries()) {
+    const entry = entries.get(key);
+    if (entry === undefined) continue;
+    const hashes = paths[place]?.map((hash) => Buffer.from(hash)) ?? [];
+    proofs.set(key, { leafIndex, entry, hashes, treeSize: size, rootHash: Buffer.from(root), checkpoint });
+  }
+  return proofs;
 }
 
-/** The entries of leaves that follow each other. */
-export async function readEntries(db: Db, first: number, count: number): Promise<string[]> {
-  const rows = await db.execute<{ data: string }>(sql`
-    SELECT ${sql.raw(RECORD_LEAF)} AS data FROM retirement_records r
-    WHERE r.position > ${first} AND r.position <= ${first + count} ORDER BY r.position`);
-  return rows.map(({ data }) => data);
+/** The entries of the log of retirements, by the indexes of their leaves. */
+export async function readEntries(
+  db: Db,
+  leafIndexes: readonly number[],
+): Promise<ReadonlyMap<number, string>> {
+  const positions = leafIndexes.map((index) => String(index + 1));
+  const rows = await db.execute<{ index: number; data: string }>(sql`
+    SELECT (r.position - 1)::float8 AS index, ${sql.raw(RECORD_LEAF)} AS data FROM retirement_records r
+    WHERE ${isOneOf(record.position, positions)}`);
+  return new Map(rows.map(({ index, data }) => [index, data]));
 }
 
 /** Returns a proof's defect; null when the entry is in the log whose head this installation signed. */

@@ -12,7 +12,7 @@
 import type { Db } from '../db/connection.ts';
 import { LOG_NAMES } from '../db/tables/index.ts';
 import { parseCheckpoint, type LogKey } from './checkpoint.ts';
-import { proveInclusion, readEntries, readHead } from './inclusion.ts';
+import { proveRecords, readEntries, readHead } from './inclusion.ts';
 import type { LogName } from './leaves.ts';
 import type { TransparencyLogs } from './logs.ts';
 import { HASH_BYTES, TILE_WIDTH } from './merkle.ts';
@@ -103,11 +103,12 @@ async function entriesIn(db: Db, { index, width }: TilePath): Promise<Buffer | n
   const head = await readHead(db, 'retirements');
   const first = index * TILE_WIDTH;
   if (head === null || first + width > head.size) return null;
-  const entries = await readEntries(db, first, width);
-  if (entries.length !== width) return null;
+  const indexes = Array.from({ length: width }, (_, place) => first + place);
+  const entries = await readEntries(db, indexes);
+  if (entries.size !== width) return null;
   return Buffer.concat(
-    entries.flatMap((data) => {
-      const bytes = Buffer.from(data);
+    indexes.flatMap((leafIndex) => {
+      const bytes = Buffer.from(entries.get(leafIndex) ?? '');
       const length = Buffer.alloc(2);
       length.writeUInt16BE(bytes.length);
       return [length, bytes];
@@ -116,8 +117,8 @@ async function entriesIn(db: Db, { index, width }: TilePath): Promise<Buffer | n
 }
 
 async function proofOf(db: Db, leaf: number): Promise<string | undefined> {
-  const proof = await proveInclusion(db, leaf);
-  if (proof === null) return undefined;
+  const proof = (await proveRecords(db, [leaf])).get(leaf);
+  if (proof === undefined) return undefined;
   const hashes = proof.hashes.map((hash) => hash.toString('base64'));
   return `${['c2sp.org/tlog-proof@v1', `index ${leaf}`, ...hashes].join('\n')}\n\n${proof.checkpoint}`;
 }

@@ -4,6 +4,7 @@
 import { sql } from 'drizzle-orm';
 import type { Db, Tx } from '../db/connection.ts';
 import { transparencyTiles } from '../db/tables/index.ts';
+import { yieldToEventLoop } from '../lib/yieldToEventLoop.ts';
 import { HASH_BYTES, hashesOf, tilesFor, TILE_WIDTH, widthOf, type HashAt, type Tile } from './merkle.ts';
 import type { LogName } from './leaves.ts';
 
@@ -26,7 +27,29 @@ export async function readTiles(
 
 /** Computes from the stored tiles. @throws MissingHash when the log lacks a needed hash */
 export async function computeFrom<T>(db: Reader, log: LogName, compute: (at: HashAt) => T): Promise<T> {
-  return compute(hashesOf(await readTiles(db, log, tilesFor(compute))));
+  const [value] = await computeAll(db, log, [compute]);
+  return value as T;
+}
+
+/** Like computeFrom; all tiles are read in one statement. */
+export async function computeAll<T>(
+  db: Reader,
+  log: LogName,
+  computations: readonly ((at: HashAt) => T)[],
+): Promise<T[]> {
+  const places = new Map<string, Pick<Tile, 'level' | 'index'>>();
+  for (const compute of computations) {
+    for (const tile of tilesFor(compute)) places.set(`${tile.level}/${tile.index}`, tile);
+    // A proof takes a millisecond, and a page has a hundred.
+    await yieldToEventLoop();
+  }
+  const at = hashesOf(await readTiles(db, log, [...places.values()]));
+  const values: T[] = [];
+  for (const compute of computations) {
+    values.push(compute(at));
+    await yieldToEventLoop();
+  }
+  return values;
 }
 
 /**

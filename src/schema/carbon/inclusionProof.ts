@@ -4,10 +4,12 @@
  */
 import {
   leafIndexOf,
-  proveInclusion,
-  proveTransfer,
+  proveRecords,
+  proveTransfers,
   type InclusionProof,
 } from '../../transparency/inclusion.ts';
+import type { Needs } from '../../resolvers/core/dependencies.ts';
+import { createBatch } from '../core/batch.ts';
 import { builder } from '../core/builder.ts';
 import { PurchaseRef } from './purchase.ts';
 import { RetirementRecordRef } from './retirementRecord.ts';
@@ -47,6 +49,11 @@ const InclusionProofRef = builder.objectRef<InclusionProof>('InclusionProof').im
   }),
 });
 
+const proofOfRecord = createBatch(({ db }: Needs<'db'>, leafIndexes: readonly number[]) =>
+  proveRecords(db, leafIndexes),
+);
+const proofOfTransfer = createBatch(({ db }: Needs<'db'>, ids: readonly string[]) => proveTransfers(db, ids));
+
 builder.objectFields(RetirementRecordRef, (t) => ({
   inclusionProof: t.field({
     type: InclusionProofRef,
@@ -54,8 +61,7 @@ builder.objectFields(RetirementRecordRef, (t) => ({
     description:
       'The proof that the record is in the transparency log of retirements, against the newest head; the proof ' +
       'changes as the log grows. Null for some seconds after the platform has read the record.',
-    resolve: (record, _args, { dependencies }) =>
-      proveInclusion(dependencies.db, Number(leafIndexOf(record))),
+    resolve: (record, _args, context) => proofOfRecord(context, Number(leafIndexOf(record))),
   }),
 }));
 
@@ -68,6 +74,6 @@ builder.objectFields(PurchaseRef, (t) => ({
       'of that log are not public. Null for some seconds after the purchase is booked.',
     // A purchase is a transfer. Its entry shows the buyer nothing about other buyers, unlike the entry of a
     // credit transfer.
-    resolve: ({ id }, _args, { dependencies }) => proveTransfer(dependencies.db, id),
+    resolve: ({ id }, _args, context) => proofOfTransfer(context, id),
   }),
 }));

@@ -13,7 +13,7 @@ import type { Dependencies } from '../../../src/resolvers/core/dependencies.ts';
 import { listAuditEntries } from '../../../src/resolvers/access/listAuditEntries.ts';
 import { requireWithinCap } from '../../../src/resolvers/warehouse/issuanceCaps.ts';
 import { listReceipts } from '../../../src/resolvers/warehouse/listReceipts.ts';
-import { findLeafOfTransfer } from '../../../src/transparency/inclusion.ts';
+import { findLeavesOfTransfers } from '../../../src/transparency/inclusion.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { insertProject } from '../../support/database/projects.ts';
 import { rowsReadBy } from '../../support/database/rowsRead.ts';
@@ -162,11 +162,11 @@ it('finds where a transfer is in its log without all tiles, and with all where i
     tile: number;
   }>(sql`SELECT id, written_in::int + ${ROWS}::int AS tile FROM transfers
     WHERE kind = 'purchase' AND written_in IN (-1, -77, -4096, ${-ROWS}) ORDER BY written_in`);
-  const found: (number | null)[] = [];
+  const ids = [...rows.map((row) => row.id), next];
   const read = await readBy('transparency_tiles', async (tx) => {
-    for (const id of [...rows.map((row) => row.id), next]) found.push(await findLeafOfTransfer(tx, id));
+    const found = await findLeavesOfTransfers(tx, ids);
+    expect(ids.map((id) => found.get(id))).toEqual([...rows.map(({ tile }) => tile * 256), undefined]);
   });
-  expect(found).toEqual([...rows.map(({ tile }) => tile * 256), null]);
   expect(read).toBeLessThanOrEqual(2 * FEW);
-  expect(await findLeafOfTransfer(db, restored)).toBe(1);
+  expect((await findLeavesOfTransfers(db, [restored, next])).get(restored)).toBe(1);
 });

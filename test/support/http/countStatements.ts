@@ -8,8 +8,10 @@ interface Session {
   prepareQuery(query: { sql: string }, ...rest: unknown[]): unknown;
 }
 
+type Page<Node> = { nodes: Node[] };
+
 /**
- * Sends the query, whose only field is `list`.
+ * Sends the query, whose page is named `list`: its only field, or the only field of that.
  * @param parts of statements; choose those that no worker sends meanwhile
  * @returns its nodes, and how many statements have each part
  */
@@ -20,10 +22,16 @@ export async function askCounted<Node>(
   ...parts: readonly string[]
 ): Promise<{ nodes: Node[]; statements: number[] }> {
   const sent = vi.spyOn(market.app.dependencies.db._.session as unknown as Session, 'prepareQuery');
-  const { data, errors } = await market.send<{ list: { nodes: Node[] } }>(query, {}, caller);
+  const { data, errors } = await market.send<Record<string, Page<Node> | { list: Page<Node> }>>(
+    query,
+    {},
+    caller,
+  );
   const texts = sent.mock.calls.map(([{ sql }]) => sql);
   sent.mockRestore();
   expect(errors).toEqual([]);
   const statements = parts.map((part) => texts.filter((text) => text.includes(part)).length);
-  return { nodes: data?.list.nodes ?? [], statements };
+  const [field] = Object.values(data ?? {});
+  const page = field && ('list' in field ? field.list : field);
+  return { nodes: page?.nodes ?? [], statements };
 }
