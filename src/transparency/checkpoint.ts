@@ -69,7 +69,7 @@ export function createLogKey(seed: Uint8Array): LogKey {
 /** Null when the note is not a signed checkpoint of a log of this product. */
 export function parseCheckpoint(note: string): SignedNote | null {
   const end = note.lastIndexOf('\n\n');
-  if (note.length > MAX_NOTE_BYTES || end < 0 || !note.endsWith('\n')) return null;
+  if (note.length > MAX_NOTE_BYTES || !note.endsWith('\n')) return null;
   const text = note.slice(0, end + 1);
   const [origin = '', size = '', root = '', network = ''] = text.split('\n');
   const signatures = note

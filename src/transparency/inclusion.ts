@@ -166,9 +166,6 @@ type CheckInclusion = (
   },
 ) => 'NO_CHECKPOINT' | 'NOT_SIGNED' | 'OTHER_NETWORK' | 'OTHER_HEAD' | 'NOT_INCLUDED' | null;
 
-/** Maximum height of a tree whose leaves a number counts exactly. */
-const MAX_HASHES = 53;
-
 export function createInclusionCheck(key: LogKey, networkId: string): CheckInclusion {
   return ({ leafIndex, entry, hashes, treeSize, rootHash, checkpoint }) => {
     const note = parseCheckpoint(checkpoint);
@@ -178,8 +175,8 @@ export function createInclusionCheck(key: LogKey, networkId: string): CheckInclu
     if (!isSameNetwork(note.networkId, networkId)) return 'OTHER_NETWORK';
     // Readers of the proof see the count and the root, although the hashes are compared with the signed ones.
     if (treeSize !== note.size || rootHash !== note.root.toString('hex')) return 'OTHER_HEAD';
-    const path = hashes.slice(0, MAX_HASHES + 1).map((hash) => Buffer.from(hash, 'hex'));
-    const isWhole = path.length <= MAX_HASHES && path.every(({ length }) => length === HASH_BYTES);
+    const path = hashes.map((hash) => Buffer.from(hash, 'hex'));
+    const isWhole = path.every(({ length }) => length === HASH_BYTES);
     const root = isWhole ? rootOfProof(leafHash(Buffer.from(entry)), leafIndex, note.size, path) : null;
     return root !== null && note.root.equals(root) ? null : 'NOT_INCLUDED';
   };
