@@ -25,7 +25,7 @@ beforeAll(async () => {
   database = await createTestDatabase();
   platform = await platformOn(database.handle, await embeddedNetworkOn(database.handle));
   await platform.start();
-  for (let projects = 0; projects < 8; projects++) unused.push(await openProject(platform, 100n));
+  for (let projects = 0; projects < 9; projects++) unused.push(await openProject(platform, 100n));
   await platform.stop();
 });
 afterAll(() => database.drop());
@@ -125,6 +125,7 @@ describe('a history of which a stored record is another one now', () => {
     ['amount', { amount: 2n }],
     ['retirer', { retiredBy: 'a holder' }],
     ['beneficiary', { beneficiary: 'Another one' }],
+    ['note', { note: 'another' }],
   ])('is not continued where the last record has another %s', async (_what, change) => {
     const token = tokenOf(newProject());
     await fillToken(feedOn(networkWith(before())), token);
