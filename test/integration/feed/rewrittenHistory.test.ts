@@ -195,7 +195,7 @@ describe('a history that contradicts what was final, and is not accepted', () =>
   });
 });
 
-it('an answer that leaves a record out is not stored', async () => {
+it('an answer that leaves a record out is not stored, by the filler or by a settlement', async () => {
   const token = tokenOf(newProject());
   const whole = networkWith([burn('first'), burn('second'), burn('third')]);
   const withoutSecond: LedgerNetwork['retirementRecords'] = async (...asked) => {
@@ -204,5 +204,9 @@ it('an answer that leaves a record out is not stored', async () => {
   };
   const feed = feedOn({ ...whole, retirementRecords: withoutSecond });
   await expect(fillToken(feed, token)).rejects.toThrow('number 1 of the answer has index 2');
+  const unstored = await readUnstored(feed, [token.tokenAddress]);
+  const settled = [{ ...token, recordIndex: 2, txHash: null }];
+  const settle = database.handle.db.transaction((tx) => recordSettled(tx, unstored, settled, new Date()));
+  expect(await settle).toEqual({ appended: 0, behind: [token] });
   expect(await storedNotes(token)).toEqual([]);
 });
