@@ -27,6 +27,7 @@ export function describeRun(result: RunResult): string {
     `- Callbacks of the provider: ${counts(result.callbacks)}`,
     `- Starts of ${result.servers} servers: ${result.starts}; reconnects of followers: ${result.reconnects}`,
     `- At rest after the last fault: ${rested}; flagged for review: ${counts(rest.flagged)}`,
+    ...Object.entries(rest.reasons).map(([reason, count]) => `  - ${count} because ${reason}`),
     ...(result.defects.length > 0
       ? [`- Errors that servers called defects: ${result.defects.join('; ')}`]
       : []),

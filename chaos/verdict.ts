@@ -20,6 +20,13 @@ const CATCH_UP_WITHIN_MS = 60_000;
 const HELD_UP = `state = 'DEPOSITING' AND receipt_id IN (
   SELECT o.receipt_id FROM submissions s JOIN off_ramp_sessions o ON o.id = s.target_id
   WHERE s.state = 'NEEDS_REVIEW' AND s.kind IN ('setAllowance', 'depositOffRamp'))`;
+/** Ids, addresses and numbers differ between two flags of one reason. */
+const REASONS = `
+  SELECT regexp_replace(reason, '[[:alnum:]-]*[0-9][[:alnum:]-]*', '…', 'g') AS reason, count(*)::int FROM (
+    SELECT kind || ': ' || coalesce(state_reason, review_cause::text) AS reason FROM submissions WHERE state = 'NEEDS_REVIEW'
+    UNION ALL
+    SELECT 'session: ' || flagged_because FROM off_ramp_reviews WHERE closed_at IS NULL) AS flags
+  GROUP BY 1`;
 /** A read is repeated until it is answered. */
 const never = () => false;
 
@@ -28,6 +35,8 @@ export interface Rest {
   afterMs: number | null;
   stuck: Record<string, number>;
   flagged: Record<string, number>;
+  /** How often each reason of a flag was given, without the ids and numbers in it. */
+  reasons: Record<string, number>;
 }
 
 /** @param sinceMs when the last fault ended */
@@ -43,15 +52,19 @@ export async function comeToRest(lab: Lab, sinceMs: number): Promise<Rest> {
       SELECT 'retirement ' || state, count(*)::int FROM retirements WHERE state ${where} GROUP BY 1`);
     return Object.fromEntries(rows.map(({ what, count }) => [what, count]));
   };
-  const flagged = () => countBy(`::text = 'NEEDS_REVIEW'`);
+  const settled = async (afterMs: number | null, stuck: Record<string, number>): Promise<Rest> => {
+    const rows = await sql.unsafe<{ reason: string; count: number }[]>(REASONS);
+    const reasons = Object.fromEntries(rows.map(({ reason, count }) => [reason, count]));
+    return { afterMs, stuck, flagged: await countBy(`::text = 'NEEDS_REVIEW'`), reasons };
+  };
   try {
     for (;;) {
       const stuck = await countBy(
         `::text NOT IN ('SUCCEEDED', 'REFUSED', 'SETTLED', 'REFUNDED', 'CLOSED', 'RETIRED', 'NEEDS_REVIEW')`,
       );
       const afterMs = Date.now() - sinceMs;
-      if (Object.keys(stuck).length === 0) return { afterMs, stuck, flagged: await flagged() };
-      if (afterMs > REST_WITHIN_MS) return { afterMs: null, stuck, flagged: await flagged() };
+      if (Object.keys(stuck).length === 0) return await settled(afterMs, stuck);
+      if (afterMs > REST_WITHIN_MS) return await settled(null, stuck);
       await delay(POLL_MS);
     }
   } finally {
