@@ -13,6 +13,8 @@ import { findBrokenPromises } from './promises.ts';
 
 /** Work must be final, or flagged for an operator, within this time after the last fault. */
 const REST_WITHIN_MS = 5 * 60_000;
+/** A server asks each 30 s whether the network and the books prove that a halt of signing can end. */
+const HALT_ENDS_WITHIN_MS = 90_000;
 const POLL_MS = 250;
 /** Feed and logs are some moments behind their sources. */
 const CATCH_UP_WITHIN_MS = 60_000;
@@ -63,13 +65,20 @@ export async function comeToRest(lab: Lab, sinceMs: number): Promise<Rest> {
         `::text NOT IN ('SUCCEEDED', 'REFUSED', 'SETTLED', 'REFUNDED', 'CLOSED', 'RETIRED', 'NEEDS_REVIEW')`,
       );
       const afterMs = Date.now() - sinceMs;
-      if (Object.keys(stuck).length === 0) return await settled(afterMs, stuck);
+      if (Object.keys(stuck).length === 0 && (afterMs > HALT_ENDS_WITHIN_MS || !(await isHalted(sql))))
+        return await settled(afterMs, stuck);
       if (afterMs > REST_WITHIN_MS) return await settled(null, stuck);
       await delay(POLL_MS);
     }
   } finally {
     await sql.end();
   }
+}
+
+/** What went to review for the halt alone goes on when the halt ends. */
+async function isHalted(sql: ReturnType<Lab['sql']>): Promise<boolean> {
+  const rows = await sql`SELECT FROM signing_accounts WHERE halted_because IS NOT NULL LIMIT 1`;
+  return rows.length > 0;
 }
 
 interface Observed {
