@@ -6,7 +6,7 @@ import { contradictions } from './contradiction.ts';
 /** The amount in a stored call (exactJson.ts). */
 const AMOUNT = `(s.call -> 'amount' ->> '$integer')::numeric`;
 const BASE_UNITS = `(10::numeric ^ 18)`;
-const CUSTODY = `(SELECT custody_address FROM installation WHERE singleton)`;
+const CUSTODY = `(SELECT custody_address FROM installation)`;
 
 const jsonInteger = (value: string) => `jsonb_build_object('$integer', (${value})::bigint::text)`;
 const jsonBaseUnits = (value: string) =>
@@ -44,12 +44,11 @@ export const CALL_CONTRADICTIONS = contradictions({
           THEN EXISTS (SELECT 1 FROM settlement_deployments x WHERE x.id = s.target_id) END`,
     `SELECT format('submission %s burns otherwise than retirement %s says: %s', s.id, r.id, s.call) AS message
       FROM submissions s JOIN retirements r ON r.id = s.target_id LEFT JOIN projects p ON p.id = r.project_id
-      WHERE s.kind = 'retire' AND s.signer = 'CUSTODY'
-        AND (s.call ->> 'tokenAddress', ${AMOUNT}, s.call ->> 'beneficiary', s.call ->> 'note')
+      WHERE (s.call ->> 'tokenAddress', ${AMOUNT}, s.call ->> 'beneficiary', s.call ->> 'note')
           IS DISTINCT FROM (p.token_address, r.amount_tonnes * ${BASE_UNITS}, r.beneficiary, r.note)`,
     `SELECT format('retirement %s claims record %s in transaction %s, its submission landed in %s with %s', r.id,
         r.record_index, r.tx_hash, s.tx_hash, s.result) AS message
-      FROM retirements r JOIN submissions s ON s.target_id = r.id AND s.kind = 'retire' AND s.state = 'SUCCEEDED'
+      FROM retirements r JOIN submissions s ON s.target_id = r.id AND s.state = 'SUCCEEDED'
       WHERE (r.tx_hash, r.record_index::text) IS DISTINCT FROM (s.tx_hash, s.result ->> 'retirementIndex')`,
     `SELECT format('submission %s mints otherwise than %s %s says: %s', s.id, x.what, x.id, s.call) AS message
       FROM submissions s
@@ -81,9 +80,9 @@ export const CALL_CONTRADICTIONS = contradictions({
       GROUP BY x.what, x.id, x.state, x.token_address, x.is_minted, x.deploy
       HAVING array_agg(s.kind ORDER BY s.kind) FILTER (WHERE s.state = 'SUCCEEDED') IS DISTINCT FROM CASE
         WHEN x.is_minted THEN ARRAY[x.deploy, 'mint'] WHEN x.token_address IS NOT NULL THEN ARRAY[x.deploy] END
-        OR x.is_minted AND count(*) > 2`,
+        OR count(*) > 2`,
     `SELECT format('retirement %s landed in ledger %s, its attempt in %s', r.id, r.ledger, a.ledger) AS message
-      FROM retirements r JOIN submissions s ON s.target_id = r.id AND s.kind = 'retire' AND s.state = 'SUCCEEDED'
+      FROM retirements r JOIN submissions s ON s.target_id = r.id
       JOIN attempts a ON a.submission_id = s.id AND a.state = 'LANDED'
       WHERE r.ledger IS DISTINCT FROM a.ledger`,
     `SELECT format('receipt %s expired in transaction %s, its submission in %s', r.id, r.expired_tx_hash, s.tx_hash) AS message

@@ -22,7 +22,7 @@ export const FEED_CONTRADICTIONS = contradictions({
       FROM (SELECT max(position) AS head FROM feed_head) AS h LEFT JOIN retirement_records r ON true
       GROUP BY h.head
       HAVING coalesce(h.head, -1) <> count(r.*)
-        OR (count(r.*) > 0 AND (min(r.position) <> 1 OR max(r.position) <> count(r.*)))`,
+        OR min(r.position) <> 1 OR max(r.position) <> count(r.*)`,
       incremental: {
         query: `SELECT format('the feed has no record at position %s, and its head is %s', missing.position, h.head) AS message
       FROM (SELECT coalesce(max(position), -1) AS head FROM feed_head) AS h

@@ -60,7 +60,7 @@ export const HISTORY_CONTRADICTIONS = contradictions({
         coalesce(w.id, e.writer_id), coalesce(w.entries, 0), coalesce(w.pruned, 0), count(e.id), coalesce(max(e.number), w.pruned)) AS message
       FROM audit_writers w FULL JOIN audit_entries e ON e.writer_id = w.id
       GROUP BY w.id, e.writer_id
-      HAVING w.entries - w.pruned IS DISTINCT FROM count(e.id) OR w.entries <> coalesce(max(e.number), w.pruned)`,
+      HAVING w.entries - w.pruned IS DISTINCT FROM count(e.id) OR w.entries <> max(e.number)`,
       incremental: {
         query: `SELECT format('process %s wrote %s entries of the audit log, the last of which is number %s', w.id, w.entries,
         coalesce(last.number, w.pruned)) AS message

@@ -55,8 +55,8 @@ export const OFF_RAMP_CONTRADICTIONS = contradictions({
     `SELECT format('off-ramp session %s is of receipt %s, token %s, farmer "%s", depositor %s: its receipt says token %s, farmer "%s"',
         c.id, c.receipt_id, c.token_address, c.farmer_id, c.depositor_address, r.token_address, r.farmer_id) AS message
       FROM off_ramp_sessions c LEFT JOIN receipts r ON r.id = c.receipt_id
-      WHERE r.id IS NULL OR (c.token_address, c.farmer_id) IS DISTINCT FROM (r.token_address, r.farmer_id)
-        OR (c.depositor = 'CUSTODY' AND c.depositor_address IS DISTINCT FROM (SELECT custody_address FROM installation WHERE singleton))`,
+      WHERE (c.token_address, c.farmer_id) IS DISTINCT FROM (r.token_address, r.farmer_id)
+        OR (c.depositor = 'CUSTODY' AND c.depositor_address <> (SELECT custody_address FROM installation))`,
     // A deposit or release may also be seen at the settlement contract, without its transaction.
     `SELECT format('off-ramp session %s names transaction %s for its %s, its submission says %s', c.id, named.tx_hash, named.kind,
         coalesce(s.tx_hash, 'nothing')) AS message
@@ -75,7 +75,7 @@ export const OFF_RAMP_CONTRADICTIONS = contradictions({
       FROM off_ramp_sessions c LEFT JOIN off_ramp_provider_statuses h ON h.off_ramp_session_id = c.id
       GROUP BY c.id
       HAVING c.provider_status IS DISTINCT FROM (array_agg(h.status ORDER BY h.number DESC))[1]
-        OR (count(h.*) > 0 AND (min(h.number) <> 0 OR max(h.number) <> count(h.*) - 1))`,
+        OR min(h.number) <> 0 OR max(h.number) <> count(h.*) - 1`,
     // The manual provider has sessions only for the platform, and makes their ids.
     aboutRowsOf(
       'manual_ramp_sessions',

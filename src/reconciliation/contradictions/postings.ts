@@ -26,24 +26,24 @@ export const POSTING_CONTRADICTIONS = contradictions({
     `SELECT format('purchase %s of %s t of project %s by "%s" is not what was asked for under the key "%s"',
         t.id, t.amount_tonnes, t.project_id, a.owner_id, k.key) AS message
       FROM transfers t
-      JOIN idempotency_keys k ON k.target_id = t.id AND k.operation = 'purchase'
+      JOIN idempotency_keys k ON k.target_id = t.id
       LEFT JOIN ${ACCOUNTS} a ON a.id = t.credit_account_id
       LEFT JOIN ${PROJECTS} p ON p.id = t.project_id
       WHERE t.kind = 'purchase'
-        AND k.input_hash IS DISTINCT FROM ${hashOf(`concat('[["amountCO2e","bigint","', t.amount_tonnes, '"],["buyerId","string",', a.owner,
+        AND k.input_hash <> ${hashOf(`concat('[["amountCO2e","bigint","', t.amount_tonnes, '"],["buyerId","string",', a.owner,
           '],["tokenAddress","string",', p.token, ']]')`)}
-        AND k.input_hash IS DISTINCT FROM ${hashOf(`concat('[["amount","string","', trim_scale(t.price_per_tonne), '"],["amountCO2e","bigint","', t.amount_tonnes,
+        AND k.input_hash <> ${hashOf(`concat('[["amount","string","', trim_scale(t.price_per_tonne), '"],["amountCO2e","bigint","', t.amount_tonnes,
           '"],["buyerId","string",', a.owner, '],["currency","string","', t.price_currency,
           '"],["tokenAddress","string",', p.token, ']]')`)}`,
     `SELECT format('credit transfer %s of %s t of project %s from "%s" to "%s" is not what was asked for under the key "%s"',
         t.id, t.amount_tonnes, t.project_id, d.owner_id, c.owner_id, k.key) AS message
       FROM transfers t
-      JOIN idempotency_keys k ON k.target_id = t.id AND k.operation = 'transferCredits'
+      JOIN idempotency_keys k ON k.target_id = t.id
       LEFT JOIN ${ACCOUNTS} d ON d.id = t.debit_account_id
       LEFT JOIN ${ACCOUNTS} c ON c.id = t.credit_account_id
       LEFT JOIN ${PROJECTS} p ON p.id = t.project_id
       WHERE t.kind = 'credit_transfer'
-        AND k.input_hash IS DISTINCT FROM ${hashOf(`concat('[["amountCO2e","bigint","', t.amount_tonnes, '"],["fromBuyerId","string",', d.owner,
+        AND k.input_hash <> ${hashOf(`concat('[["amountCO2e","bigint","', t.amount_tonnes, '"],["fromBuyerId","string",', d.owner,
           '],', '["memo","string",' || to_json(t.memo) || '],', '["toBuyerId","string",', c.owner,
           '],["tokenAddress","string",', p.token, ']]')`)}`,
     `SELECT format('retirement %s of %s t of project %s by "%s" has a %s of %s t of project %s, account of "%s"',

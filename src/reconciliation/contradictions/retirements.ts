@@ -9,7 +9,7 @@ export const RETIREMENT_CONTRADICTIONS = contradictions({
     `SELECT format('retirement %s is %s with transfers %s', r.id, r.state, array_agg(t.kind ORDER BY t.kind)) AS message
       FROM retirements r LEFT JOIN transfers t ON t.cause_id = r.id
       GROUP BY r.id, r.state
-      HAVING array_agg(t.kind::text ORDER BY t.kind) IS DISTINCT FROM CASE r.state
+      HAVING array_agg(t.kind::text ORDER BY t.kind) <> CASE r.state
         WHEN 'RETIRED' THEN ARRAY['retirement_hold', 'retirement_settle']
         WHEN 'REFUSED' THEN ARRAY['retirement_hold', 'retirement_return']
         ELSE ARRAY['retirement_hold'] END`,

@@ -3,7 +3,7 @@
  */
 import type { Corruption } from './corruptions.ts';
 
-const A_CREDIT_TRANSFER = `(SELECT id FROM credit_transfers ORDER BY id LIMIT 1)`;
+const A_CREDIT_TRANSFER = `(SELECT id FROM credit_transfers WHERE memo IS NOT NULL ORDER BY id LIMIT 1)`;
 
 export const CREDIT_TRANSFER_CORRUPTIONS: readonly Corruption[] = [
   {

@@ -15,6 +15,7 @@ import { releasePledge } from '../../../src/resolvers/warehouse/releasePledge.ts
 import type { TokenizedReceipt } from '../../../src/resolvers/warehouse/findReceipt.ts';
 import { prepareRetirement } from '../../../src/resolvers/wallets/prepareRetirement.ts';
 import { purchase } from '../../../src/resolvers/carbon/purchase.ts';
+import type { Price } from '../../../src/resolvers/carbon/projectPrices.ts';
 import { setProjectPrice } from '../../../src/resolvers/carbon/setProjectPrice.ts';
 import { transferCredits } from '../../../src/resolvers/carbon/transferCredits.ts';
 import { retire } from '../../../src/resolvers/carbon/retire.ts';
@@ -66,10 +67,13 @@ export async function createRichHistory(): Promise<TestDatabase> {
   for (const project of [first, second]) {
     for (const buyerId of ['acme', 'globex']) await buy(platform, project, buyerId, 100n);
   }
+  await buy(platform, first, 'acme', 1n, { amount: '12.5', currency: 'EUR' });
   for (const note of ['one', 'two', 'three']) await burn(platform, first, 'acme', 5n, note);
   await burn(platform, first, 'globex', 7n, 'four');
   await burn(platform, second, 'globex', 3n, 'five');
-  await give(platform, first, 9n);
+  // Its key has the hash of this text as JSON of the program; the reconciliation writes it as JSON of the database.
+  await give(platform, first, 9n, 'Year-end – "gift" \\ 50 %');
+  await give(platform, first, 1n, null);
 
   // Custody loses the tonnes that the holder gets, so the sums of this project differ from here on.
   const holder = createEmbeddedHolder();
@@ -121,15 +125,24 @@ async function price(platform: Platform, { id, developerId }: TokenizedProject, 
   await setProjectPrice(platform.dependencies, caller, input);
 }
 
-async function buy(platform: Platform, project: TokenizedProject, buyerId: string, amountCO2e: bigint) {
-  const input = { buyerId, tokenAddress: project.tokenAddress, amountCO2e, idempotencyKey: randomUUID() };
+async function buy(
+  platform: Platform,
+  { tokenAddress }: TokenizedProject,
+  buyerId: string,
+  amountCO2e: bigint,
+  expectedPricePerTonne: Price | null = null,
+) {
+  const input = { buyerId, tokenAddress, amountCO2e, expectedPricePerTonne, idempotencyKey: randomUUID() };
   await purchase(platform.dependencies, buyerId, input);
 }
 
 /** Transfers credits from acme to globex. */
-async function give(platform: Platform, { tokenAddress }: TokenizedProject, amountCO2e: bigint) {
-  // Its key has the hash of this text as JSON of the program; the reconciliation writes it as JSON of the database.
-  const memo = 'Year-end – "gift" \\ 50 %';
+async function give(
+  platform: Platform,
+  { tokenAddress }: TokenizedProject,
+  amountCO2e: bigint,
+  memo: string | null,
+) {
   const input = { fromBuyerId: 'acme', toBuyerId: 'globex', tokenAddress, amountCO2e, memo };
   await transferCredits(platform.dependencies, 'acme', { ...input, idempotencyKey: randomUUID() });
 }

@@ -18,6 +18,7 @@ import { reconcileDeposits } from '../../../src/reconciliation/reconcileDeposits
 import { reconcilePayouts } from '../../../src/reconciliation/reconcilePayouts.ts';
 import {
   add,
+  INVARIANTS,
   nothingCompared,
   type Comparison,
   type Invariant,
@@ -46,6 +47,8 @@ export interface Walk {
    * incremental run.
    */
   findBlind(): Promise<{ contradictions: number; blind: string[] }>;
+  /** Makes a state. @returns what the queries say about it, in full and in an incremental run */
+  sayOf(statements: string): Promise<{ full: string[]; incremental: string[] }>;
   /** Makes the corruptions together. @returns what a reconciliation finds */
   findAll(statements: readonly string[]): Promise<string[]>;
   close(): Promise<void>;
@@ -119,26 +122,31 @@ export async function openWalk(history: TestDatabase): Promise<Walk> {
   };
 
   const { db } = platform.dependencies;
-  /** Returns the numbers of these contradictions that an incremental run finds. */
-  const findIncrementally = async (numbers: readonly number[], statement: string): Promise<Set<number>> => {
+  /** Returns what an incremental run says about a state. */
+  const sayIncrementally = async (
+    statement: string,
+    contradictions: readonly Contradiction[],
+  ): Promise<string[]> => {
     const snapshot = await readSnapshot(db);
     const undone = new Error('it is undone');
     let found: ChangedContradictions | null = null;
     const attempt = db.transaction(async (tx) => {
       await tx.execute(drizzleSql`SET LOCAL session_replication_role = replica`);
-      await tx.execute(drizzleSql.raw(statement));
+      for (const one of statement.split(';')) await tx.execute(drizzleSql.raw(one));
       const nested = { transaction: (work: (inner: Tx) => Promise<unknown>) => tx.transaction(work) } as Db;
-      found = await findChangedContradictions(nested, snapshot, numbers.map(numberedContradiction));
+      found = await findChangedContradictions(nested, snapshot, contradictions);
       throw undone;
     });
     await attempt.catch((error: unknown) => {
       if (error !== undone) throw error;
     });
     const { findings } = (found ?? { findings: [] }) as Pick<ChangedContradictions, 'findings'>;
-    const answers = findings.map(({ message }) => /^(\d+) (.*)$/s.exec(message) ?? []);
-    return new Set(
-      answers.flatMap(([, number, message = '']) => (known.has(message) ? [] : [Number(number)])),
-    );
+    return findings.map(({ message }) => message);
+  };
+  /** Returns the numbers of these contradictions that an incremental run finds. */
+  const findIncrementally = async (numbers: readonly number[], statement: string): Promise<Set<number>> => {
+    const said = await sayIncrementally(statement, numbers.map(numberedContradiction));
+    return new Set(said.map((message) => Number.parseInt(message)));
   };
 
   return {
@@ -163,6 +171,17 @@ export async function openWalk(history: TestDatabase): Promise<Walk> {
         contradictions: foundBy.size,
         blind: [...blind].map((number) => contradictionOf(number).query),
       };
+    },
+    async sayOf(statements) {
+      await sql.unsafe('BEGIN');
+      try {
+        for (const statement of statements.split(';')) await sql.unsafe(statement);
+        const full = (await ask(Object.keys(INVARIANTS) as Invariant[])).map(({ message }) => message);
+        await sql.unsafe('ROLLBACK');
+        return { full, incremental: await sayIncrementally(statements, CONTRADICTIONS) };
+      } finally {
+        await sql.unsafe('ROLLBACK');
+      }
     },
     async findAll(statements) {
       for (const statement of statements) await changeOne(sql, statement);
