@@ -280,7 +280,6 @@ CREATE FUNCTION check_record_change() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   is_dated_anew boolean := NEW.timestamp <> OLD.timestamp
     AND EXISTS (SELECT 1 FROM signing_accounts WHERE halted_because IS NOT NULL);
-  is_told boolean := (OLD.tx_hash IS NULL OR NEW.is_claimed > OLD.is_claimed) AND NEW.timestamp = OLD.timestamp;
   allowed retirement_records := OLD;
 BEGIN
   IF is_dated_anew THEN
@@ -292,7 +291,7 @@ BEGIN
     IF OLD.tx_hash IS NULL THEN allowed.tx_hash := NEW.tx_hash; END IF;
     IF NOT OLD.is_claimed THEN allowed.is_claimed := NEW.is_claimed; END IF;
   END IF;
-  IF NOT (is_dated_anew OR is_told) OR NEW IS DISTINCT FROM allowed THEN
+  IF NEW IS DISTINCT FROM allowed THEN
     RAISE EXCEPTION 'retirement record % of % is immutable', OLD.index, OLD.token_address
       USING ERRCODE = 'integrity_constraint_violation';
   END IF;

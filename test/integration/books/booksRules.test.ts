@@ -23,6 +23,7 @@ import { insertProject } from '../../support/database/projects.ts';
 
 let database: TestDatabase;
 let projectId: string;
+let otherProjectId: string;
 const buyerId = 'acme';
 const at = new Date('2026-01-01T00:00:00Z');
 
@@ -34,6 +35,9 @@ beforeAll(async () => {
   database = await createTestDatabase();
   projectId = await insertProject(database.handle.db, { quantityTonnes: 100n });
   await post(issuePosting(movement(100n)));
+  otherProjectId = await insertProject(database.handle.db, { quantityTonnes: 100n });
+  const other = () => ({ id: randomUUID(), projectId: otherProjectId, amountTonnes: 50n });
+  await post(issuePosting({ ...other(), amountTonnes: 100n }), purchasePosting({ ...other(), buyerId }));
 });
 afterAll(async () => {
   expect(await findBookContradictions(database.handle.db)).toEqual([]);
@@ -151,6 +155,12 @@ describe('the books, whichever program posts, refuse', () => {
     await post(settlePosting({ ...of(10n), retirementId }));
   });
 
+  it('to settle in one project what was held in another', async () => {
+    const [{ retirementId }, { of }] = [await projectWithHold(), await projectWithHold()];
+    const settling = settlePosting({ ...of(10n), retirementId });
+    expect(await refusal(settling)).toMatch(/is not what was held for retirement/);
+  });
+
   it('to return what was held to another buyer', async () => {
     const { of, retirementId } = await projectWithHold();
     const toBob = returnPosting({ ...of(10n), retirementId, buyerId: 'bob' });
@@ -231,6 +241,15 @@ describe('the database refuses', () => {
     ['with a price without a currency', { price_per_tonne: 3 }],
     ['with a memo, which only transfers between buyers have', { memo: `'year-end'` }],
   ])('a transfer %s', (_name, wrong) => refused(purchasePast(wrong)));
+
+  it.each(['debit', 'credit'])('a transfer whose %s account is of another project', async (side) => {
+    const kind = side === 'debit' ? 'inventory' : 'buyer';
+    const of = (value: string) =>
+      `(SELECT ${value} FROM accounts WHERE kind = '${kind}' AND project_id = '${otherProjectId}')`;
+    const balance = side === 'debit' ? 'balance_tonnes - 5' : 'balance_tonnes + 5';
+    const wrong = { [`${side}_account_id`]: of('id'), [`${side}_version`]: of('version + 1') };
+    await refused(purchasePast({ ...wrong, [`${side}_balance_tonnes`]: of(balance) }));
+  });
 
   it('transfers of one statement that do not continue each other', async () => {
     // The second has the next versions, and balances as if the first had not been.

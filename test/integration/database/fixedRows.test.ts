@@ -197,6 +197,15 @@ describe('a row', () => {
     const halt = `INSERT INTO signing_accounts (address, next_sequence, halted_because) VALUES ('custody', 1, 'rolled back')`;
     await takes(halt, redate);
     await refused(halt, `${redate}, is_claimed = false`);
+    await refused(halt, `${redate}, tx_hash = 'other'`);
+    await refused(halt.replace(`'rolled back'`, 'NULL'), redate);
+    await takes(
+      'ALTER TABLE retirement_records DROP CONSTRAINT retirement_records_project_id_projects_id_fk',
+      halt,
+      redate,
+      'UPDATE retirement_records SET timestamp = 9',
+      'UPDATE retirement_records SET timestamp = 10 WHERE first_timestamp = 7',
+    );
   });
 
   it('of a holder’s act gets another submission when what was signed is dead, and not otherwise', async () => {
@@ -213,6 +222,54 @@ describe('a row', () => {
       'SET LOCAL session_replication_role = origin',
       ofState('REFUSED'),
     );
+  });
+
+  it('of an attempt replaces an open one in its own slot, and in no other', async () => {
+    const replacing = (
+      set: string,
+    ) => `INSERT INTO attempts SELECT (jsonb_populate_record(a, jsonb_build_object(
+        'hash', 'replacing', 'number', 2, 'replaces', hash${set}))).* FROM attempts a WHERE state = 'OPEN'`;
+    // The submission is missing.
+    const unbound = 'ALTER TABLE attempts DROP CONSTRAINT attempts_submission_id_submissions_id_fk';
+    await takes(unbound, replacing(''));
+    await refused(unbound, replacing(`, 'submission_id', gen_random_uuid()`));
+    await refused(unbound, replacing(`, 'source', 'other'`));
+    await refused(unbound, replacing(`, 'sequence', 6`));
+    const without = `INSERT INTO attempts SELECT (jsonb_populate_record(a, jsonb_build_object(
+        'hash', 'without', 'sequence', NULL))).* FROM attempts a WHERE state = 'OPEN'`;
+    await refused(
+      unbound,
+      'ALTER TABLE attempts DROP CONSTRAINT attempts_number',
+      'DROP INDEX attempts_one_open',
+      without,
+      `${replacing('')} AND sequence IS NULL`,
+    );
+  });
+
+  it('of a signing account gives back the last sequence, when its attempts are dead', async () => {
+    const account = (state: string) =>
+      `INSERT INTO signing_accounts (address, next_sequence) SELECT source, 6 FROM attempts WHERE state = '${state}'`;
+    const back = 'UPDATE signing_accounts SET next_sequence = 5';
+    await takes(account('DEAD'), back);
+    await refused(account('OPEN'), back);
+    await refused(account('REFUSED'), back);
+    await refused(account('DEAD'), `UPDATE signing_accounts SET address = 'other'`);
+  });
+
+  it('of a process in the audit log counts entries and pruned ones, which become no fewer', async () => {
+    const writer = `INSERT INTO audit_writers (id, started_at, program_version, entries, pruned)
+      VALUES ('00000000-0000-4000-8000-000000000001', now(), 'v', 5, 2)`;
+    await takes(writer, 'UPDATE audit_writers SET entries = 6');
+    await refused(writer, 'UPDATE audit_writers SET entries = 4');
+    await refused(writer, 'UPDATE audit_writers SET entries = 6, pruned = 1');
+    const pruning = (
+      from: number,
+      to: number,
+    ) => `INSERT INTO audit_prunings (writer_id, from_number, to_number, sha256, pruned_at)
+      SELECT id, ${from}, ${to}, sha256(''), now() FROM audit_writers`;
+    await takes(writer, pruning(3, 4), 'UPDATE audit_writers SET pruned = 4');
+    await refused(writer, pruning(1, 4), 'UPDATE audit_writers SET pruned = 4');
+    await refused(writer, pruning(3, 5), 'UPDATE audit_writers SET pruned = 4');
   });
 
   it('of a manual payout begins as one that is not made yet', async () => {
