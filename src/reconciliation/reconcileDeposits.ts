@@ -88,7 +88,10 @@ async function compareSession(
   }
   let current = session;
   for (let reads = 1; ; reads++) {
-    const deposit = await deps.network.offRampDeposit(current.providerSessionId ?? '');
+    const deposit = await deps.network.offRampDeposit(
+      current.settlementAddress,
+      current.providerSessionId ?? '',
+    );
     const compared = compareDeposit(deps, current, deposit);
     if (compared.findings.length + compared.notProved.length === 0 || reads === MAX_READS) return compared;
     const [again] = await deps.db.select(ROW).from(offRampSessions).where(eq(offRampSessions.id, session.id));
@@ -118,10 +121,16 @@ export function compareDeposit(
     const isExpected = mayMove || (session.depositor === 'HOLDER' && deposit.status === 'PENDING');
     return isExpected ? underWay(session, shown) : finding(`the settlement contract has a deposit, ${shown}`);
   }
-  if (deposit === null) return finding('the settlement contract has no deposit of it');
+  if (deposit === null) {
+    // On a network that lost the deposit, the depositor has the tokens, as after a refund.
+    const isBack = session.state === 'REFUNDED';
+    return isBack ? nothingCompared() : finding('the settlement contract has no deposit of it');
+  }
   // A holder's deposit that differs from the agreement must be refunded, which may wait for the end of a
-  // pause or a halt.
-  if (!isAsAgreed(session, deposit) && deposit.status !== 'REFUNDED') {
+  // pause or a halt; or another program has released it, which an operator has accepted.
+  const isGivenUp =
+    session.state === 'SETTLED' && session.resolution !== 'SETTLE' && isOfHolder(session, deposit);
+  if (!isAsAgreed(session, deposit) && deposit.status !== 'REFUNDED' && !isGivenUp) {
     if (isBeingGivenBack(session, deposit)) return underWay(session, 'a deposit that was not agreed');
     const { amount, tokenAddress, depositor } = deposit;
     return finding(`its deposit is of ${amount} base units of ${tokenAddress} by ${depositor}`);
@@ -132,9 +141,13 @@ export function compareDeposit(
   return finding(`its deposit is ${shown}, not ${expected.join(' or ')}`);
 }
 
-function isBeingGivenBack(session: Session, { status, tokenAddress }: OffRampDeposit): boolean {
-  const isDecided = session.depositor === 'HOLDER' && session.resolution === 'REFUND';
-  return isDecided && status === 'PENDING' && tokenAddress === session.tokenAddress;
+function isBeingGivenBack(session: Session, deposit: OffRampDeposit): boolean {
+  return isOfHolder(session, deposit) && session.resolution === 'REFUND' && deposit.status === 'PENDING';
+}
+
+/** Tokens of the receipt that a session of a holder has to account for, in any amount and from any depositor. */
+function isOfHolder(session: Session, { tokenAddress }: OffRampDeposit): boolean {
+  return session.depositor === 'HOLDER' && tokenAddress === session.tokenAddress;
 }
 
 function expectedStatuses(session: Session): OffRampDeposit['status'][] {

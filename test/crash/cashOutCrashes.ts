@@ -14,6 +14,7 @@ import { activeReceipt, cashOutInput, depositedCashOut, farmer, reaches } from '
 import type { TestDatabase } from '../support/database/database.ts';
 import { itAgreesAfterwards, useSharedInstances } from './instances.ts';
 import { CRASH_POINTS } from '../../src/ledger/submission/submission.ts';
+import { depositInUse } from '../support/depositInUse.ts';
 
 /** @param calls number of network calls of a deposit: two when an allowance must be set first */
 export function describeDepositCrashes(ledger: () => TestLedger, calls: 1 | 2): void {
@@ -37,7 +38,7 @@ export function describeDepositCrashes(ledger: () => TestLedger, calls: 1 | 2): 
         const session = await cashOut(dependencies, farmer, input);
         expect(session.state).toBe('AWAITING_PAYOUT');
         expect(await providerSessions(database())).toBe(sessionsBefore + 1);
-        expect(await dependencies.network.offRampDeposit(session.providerSessionId ?? '')).toMatchObject({
+        expect(await depositInUse(dependencies.network, session.providerSessionId)).toMatchObject({
           status: 'PENDING',
           amount: toBaseUnits(100n),
         });
@@ -68,7 +69,7 @@ export function describePayoutCrashes(ledger: () => TestLedger): void {
       const { dependencies } = platform;
       await receivePayoutHint(dependencies, providerSessionId);
       expect(await reaches(platform, offRampSessionId, 'SETTLED', 'REFUNDED')).toMatchObject({ state });
-      expect(await dependencies.network.offRampDeposit(providerSessionId)).toMatchObject({ status: state });
+      expect(await depositInUse(dependencies.network, providerSessionId)).toMatchObject({ status: state });
     });
   });
 
@@ -98,7 +99,7 @@ export function describeCancelCrashes(ledger: () => TestLedger): void {
           state: 'REFUNDED',
           providerStatus: 'failed',
         });
-        expect(await dependencies.network.offRampDeposit(providerSessionId)).toMatchObject({
+        expect(await depositInUse(dependencies.network, providerSessionId)).toMatchObject({
           status: 'REFUNDED',
         });
         const { custodyAddress } = dependencies.network;

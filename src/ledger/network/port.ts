@@ -193,8 +193,11 @@ export interface LedgerNetwork {
 
   /** The settlement contract in use, or null when there is none. */
   settlementContract(): Promise<SettlementContract | null>;
-  /** The deposit behind a session's reference, or null when the reference was never used. */
-  offRampDeposit(sessionId: string): Promise<OffRampDeposit | null>;
+  /**
+   * The deposit behind a session's reference in that settlement contract, which need not be the one in use; null
+   * when the reference was never used there.
+   */
+  offRampDeposit(settlementAddress: Address, sessionId: string): Promise<OffRampDeposit | null>;
   /** Whether the depositor has to allow the amount (`setAllowance`) before `depositOffRamp`. */
   readonly depositsNeedAllowance: boolean;
   /**

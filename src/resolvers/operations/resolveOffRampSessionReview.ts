@@ -8,7 +8,6 @@
  *   ACCEPT   the state that the network shows is final: released, refunded, or never deposited
  */
 import { sql } from 'drizzle-orm';
-import type { PgColumn } from 'drizzle-orm/pg-core';
 import type { Tx } from '../../db/connection.ts';
 import { offRampSessions } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
@@ -17,7 +16,7 @@ import type { OffRampDeposit } from '../../ledger/network/port.ts';
 import { resumeWithin } from '../../ledger/submission/review.ts';
 import { NEW_SUBMISSION } from '../../ledger/submission/submission.ts';
 import { applyEvent } from '../warehouse/offRamp/applyEvent.ts';
-import { requireStillFree } from '../warehouse/offRamp/checkCashOut.ts';
+import { requireStillFree, settlementMismatch } from '../warehouse/offRamp/checkCashOut.ts';
 import { findDeposit } from '../warehouse/offRamp/findDeposit.ts';
 import {
   DEPOSITED,
@@ -38,6 +37,7 @@ import {
 } from '../warehouse/offRamp/findOffRampSession.ts';
 import { isToBeGivenBack } from '../warehouse/offRamp/stepHolderDeposit.ts';
 import { observeReviewed } from '../warehouse/offRamp/stepOffRampSession.ts';
+import { accept, DECISION, orNow, requireGoneForGood, requireUnreleased } from './acceptSessionReview.ts';
 import { lockDecidableSession, requireSeen, type SeenReview } from './reviewVersion.ts';
 import { isStranded, STRANDED } from './strandedSessions.ts';
 import { findUndecided, undecidedFirst, underWay } from './undecidedSubmission.ts';
@@ -50,7 +50,6 @@ type MoveNeeds = Needs<'network' | 'ramp' | 'submission'>;
 
 /** A day for a holder to sign a deposit that is already paid for: an operator has to contact the holder. */
 const RENEWED_SIGNING_SECONDS = 24 * 60 * 60;
-const DECISION = 'input.decision';
 
 export type OffRampSessionReviewDecision = NonNullable<OffRampReview['decision']>;
 
@@ -80,6 +79,8 @@ export async function resolveOffRampSessionReview(
   const { providerSessionId } = session;
   const onNetwork =
     providerSessionId === null ? null : await findDeposit(deps, { ...session, providerSessionId });
+  if (decision === 'ACCEPT') await requireGoneForGood(deps, session, onNetwork);
+  const mismatch = decision === 'ACCEPT' ? null : await settlementMismatch(deps.network, session);
 
   await deps.db.transaction(async (tx) => {
     // The lock order of offRampMoves.ts: settling locks the submission before the session.
@@ -95,13 +96,13 @@ export async function resolveOffRampSessionReview(
     if ((await findUndecided(tx, offRampSessionId))?.id !== undecided?.id) throw decidedMeanwhile();
     if (undecided?.state === 'PENDING') throw underWay(undecided.id);
     if (decision === 'RETRY') {
-      if (undecided === null) await retry(tx, deps, current, held, review);
+      if (undecided === null) await retry(tx, deps, current, { held, review, mismatch });
       else await resumeWithin(tx, deps.submission, undecided);
     } else if (undecided !== null) throw undecidedFirst(undecided.id);
-    else if (decision === 'ACCEPT') await accept(tx, deps, current, acceptable(current, onNetwork), review);
+    else if (decision === 'ACCEPT') await accept(tx, deps, current, onNetwork, review);
     else {
       const found = decision === 'REFUND' ? refundable(current, onNetwork) : held;
-      await release(tx, deps, current, found, decision);
+      await release(tx, deps, current, { found, decision, mismatch });
     }
   });
 
@@ -140,8 +141,7 @@ async function retry(
   tx: Tx,
   deps: MoveNeeds,
   session: OffRampSession,
-  held: OffRampDeposit | null,
-  review: OffRampReview,
+  { held, review, mismatch }: { held: OffRampDeposit | null; review: OffRampReview; mismatch: string | null },
 ): Promise<void> {
   if (session.resolution === null && session.providerName !== deps.ramp.name) {
     throw new DomainError(
@@ -164,7 +164,7 @@ async function retry(
     // none.
     if (held?.status === 'PENDING') {
       await applyEvent(tx, deps.submission, session, 'deposited', { values: DEPOSITED });
-    } else if (session.providerStatus === 'settled') await owe(tx, deps, session);
+    } else if (session.providerStatus === 'settled') await owe(tx, deps, session, mismatch);
     else {
       // A session without its own reason ends for the reason of the review.
       const stateReason = session.stateReason ?? review.flaggedBecause;
@@ -178,13 +178,33 @@ async function retry(
       `Nothing is left to retry: the tokens were released in ${session.resolutionTxHash}. Settle the difference with the provider, then ACCEPT.`,
       { field: DECISION },
     );
-  } else await applyEvent(tx, deps.submission, session, 'retried');
+  } else {
+    if (session.resolution !== null) requireCallable(session, mismatch);
+    await applyEvent(tx, deps.submission, session, 'retried');
+  }
+}
+
+/**
+ * Calls go to the contract in use alone, so one for a session of another contract would come back to review.
+ * @throws DomainError CONFLICT
+ */
+function requireCallable({ settlementAddress }: OffRampSession, mismatch: string | null): void {
+  if (mismatch === null) return;
+  throw new DomainError(
+    'CONFLICT',
+    `No transaction can be sent for it now: ${mismatch}. Name the session's contract there until the session has ended; ` +
+      "or release its deposit with custody's key, then ACCEPT.",
+    { field: DECISION, settlementAddress },
+  );
 }
 
 /** Handles a payout without a deposit: custody deposits, or the holder gets time to sign again. */
-async function owe(tx: Tx, deps: MoveNeeds, session: OffRampSession): Promise<void> {
+async function owe(tx: Tx, deps: MoveNeeds, session: OffRampSession, mismatch: string | null): Promise<void> {
   const isUnderWay = await isDepositUnderWay(tx, session);
-  if (!isUnderWay) await requireStillFree(tx, deps.network, session);
+  if (!isUnderWay) {
+    requireCallable(session, mismatch);
+    await requireStillFree(tx, deps.network, session);
+  }
   // A deposit under way is awaited as long as a new signature.
   const signatureDueAt = sql`now() + make_interval(secs => ${RENEWED_SIGNING_SECONDS})`;
   const values = session.depositor === 'HOLDER' ? { endedAt: null, signatureDueAt } : { endedAt: null };
@@ -197,20 +217,15 @@ function refundable(session: OffRampSession, found: OffRampDeposit | null): OffR
   return isToBeGivenBack(session, found) ? found : null;
 }
 
-/** A refund of a holder's deposit can be accepted even when the deposit is not what was agreed. */
-function acceptable(session: OffRampSession, found: OffRampDeposit | null): OffRampDeposit | null {
-  if (found === null || isAsAgreed(session, found)) return found;
-  const { depositor, depositedAt, tokenAddress } = session;
-  const isOfSession = depositor === 'HOLDER' && depositedAt !== null && found.tokenAddress === tokenAddress;
-  return isOfSession && found.status === 'REFUNDED' ? found : null;
-}
-
 async function release(
   tx: Tx,
   deps: Needs<'submission'>,
   session: OffRampSession,
-  held: OffRampDeposit | null,
-  decision: 'CONFIRM' | 'REFUND',
+  {
+    found: held,
+    decision,
+    mismatch,
+  }: { found: OffRampDeposit | null; decision: 'CONFIRM' | 'REFUND'; mismatch: string | null },
 ): Promise<void> {
   const resolution = decision === 'CONFIRM' ? 'SETTLE' : 'REFUND';
   if (held?.status !== 'PENDING') {
@@ -227,6 +242,8 @@ async function release(
       { field: DECISION },
     );
   }
+  requireUnreleased(session);
+  requireCallable(session, mismatch);
   await applyEvent(
     tx,
     deps.submission,
@@ -234,56 +251,6 @@ async function release(
     decision === 'CONFIRM' ? 'decidedToConfirm' : 'decidedToRefund',
     {
       values: { depositedAt: orNow(offRampSessions.depositedAt) },
-    },
-  );
-}
-
-/** Keeps a time that is already set, to the microsecond. */
-function orNow(moment: PgColumn) {
-  return sql`coalesce(${moment}, now())`;
-}
-
-async function accept(
-  tx: Tx,
-  deps: MoveNeeds,
-  session: OffRampSession,
-  held: OffRampDeposit | null,
-  review: OffRampReview,
-): Promise<void> {
-  const endedAt = orNow(offRampSessions.endedAt);
-  if (held === null) {
-    if (session.depositedAt !== null) {
-      throw new DomainError(
-        'CONFLICT',
-        `The configured settlement contract does not have the deposit ${session.depositTxHash}. ` +
-          `It was made into ${session.settlementAddress}.`,
-        { field: DECISION, settlementAddress: session.settlementAddress },
-      );
-    }
-    const stateReason = session.stateReason ?? review.flaggedBecause;
-    await applyEvent(tx, deps.submission, session, 'acceptedUndeposited', {
-      values: { endedAt, stateReason },
-    });
-    return;
-  }
-  if (held.status !== 'SETTLED' && held.status !== 'REFUNDED') {
-    throw new DomainError(
-      'CONFLICT',
-      `The settlement contract still holds the tokens (${held.status}): decide CONFIRM or REFUND.`,
-      { field: DECISION, depositStatus: held.status },
-    );
-  }
-  await applyEvent(
-    tx,
-    deps.submission,
-    session,
-    held.status === 'SETTLED' ? 'acceptedSettled' : 'acceptedRefunded',
-    {
-      values: {
-        depositedAt: orNow(offRampSessions.depositedAt),
-        releasedAt: orNow(offRampSessions.releasedAt),
-        endedAt,
-      },
     },
   );
 }

@@ -2,8 +2,8 @@
  * setManualSessionStatus: an operator sets the status of a payout at the manual provider, which then calls
  * the platform's webhook as any provider would.
  */
-import { and, eq } from 'drizzle-orm';
-import { manualRampSessions } from '../../db/tables/index.ts';
+import { and, eq, sql } from 'drizzle-orm';
+import { manualRampSessions, offRampSessions } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { ManualControls } from '../../ramp/manual/manualProvider.ts';
 import { readLastStatus } from '../../ramp/manual/manualStatuses.ts';
@@ -26,7 +26,7 @@ export interface ManualStatusInput {
  *   be made; NetworkUnavailable
  */
 export async function setManualSessionStatus(
-  deps: Needs<'network' | 'ramp' | 'manualRamp' | 'stateSignal' | 'log'>,
+  deps: Needs<'db' | 'network' | 'ramp' | 'manualRamp' | 'stateSignal' | 'log'>,
   operatorId: string,
   { sessionId, status, paymentReference }: ManualStatusInput,
   grant?: Grant,
@@ -50,8 +50,14 @@ export async function setManualSessionStatus(
  * not know it.
  * @throws DomainError CONFLICT; NetworkUnavailable
  */
-async function requireUnreleased({ network }: Needs<'network'>, sessionId: string): Promise<void> {
-  const deposit = await network.offRampDeposit(sessionId);
+async function requireUnreleased({ db, network }: Needs<'db' | 'network'>, sessionId: string): Promise<void> {
+  // By our reference: a restored database may not know the payout's id as its session's.
+  const [session] = await db
+    .select({ settlementAddress: offRampSessions.settlementAddress })
+    .from(offRampSessions)
+    .innerJoin(manualRampSessions, eq(offRampSessions.id, sql`${manualRampSessions.reference}::uuid`))
+    .where(eq(manualRampSessions.id, sessionId));
+  const deposit = session && (await network.offRampDeposit(session.settlementAddress, sessionId));
   if (deposit?.status !== 'SETTLED' && deposit?.status !== 'REFUNDED') return;
   throw new DomainError(
     'CONFLICT',

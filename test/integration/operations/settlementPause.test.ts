@@ -29,6 +29,7 @@ import {
   reaches,
 } from '../../support/warehouse.ts';
 import { readReviews } from '../../support/histories.ts';
+import { depositInUse } from '../../support/depositInUse.ts';
 
 let database: TestDatabase;
 let network: EmbeddedNetwork;
@@ -81,7 +82,7 @@ describe.each([
     await reaches(platform, session.id, 'NEEDS_REVIEW');
     const [review] = await readReviews(platform.dependencies, session.id);
     expect(review?.flaggedBecause).toMatch(/is paused\. It goes on by itself when the pause is over$/);
-    expect((await network.offRampDeposit(session.providerSessionId))?.status).toBe('PENDING');
+    expect((await depositInUse(network, session.providerSessionId))?.status).toBe('PENDING');
 
     const before = await looks(session.id);
     await makeDueByHint(session.id);
@@ -93,7 +94,7 @@ describe.each([
     await makeDueByHint(session.id);
     const released = await reaches(platform, session.id, end);
     expect(released.resolutionTxHash).not.toBeNull();
-    expect((await network.offRampDeposit(session.providerSessionId))?.status).toBe(end);
+    expect((await depositInUse(network, session.providerSessionId))?.status).toBe(end);
     const reviews = await readReviews(platform.dependencies, session.id);
     expect(reviews.every(({ decision, closedAt }) => decision === null && closedAt !== null)).toBe(true);
   });
@@ -115,7 +116,7 @@ it.each([
     const newest = async () => (await readReviews(platform.dependencies, session.id)).at(-1)?.flaggedBecause;
     await expect.poll(newest).toContain(`the provider says "${since}", but the tokens are to be`);
     await reaches(platform, session.id, 'NEEDS_REVIEW');
-    expect((await network.offRampDeposit(session.providerSessionId))?.status).toBe('PENDING');
+    expect((await depositInUse(network, session.providerSessionId))?.status).toBe('PENDING');
 
     const retry = { offRampSessionId: session.id, decision: 'RETRY', reason: 'called the provider' } as const;
     await decideSession(platform.dependencies, 'operator', retry);
@@ -190,7 +191,7 @@ it('deposits nothing by itself, after a RETRY, once its receipt is not free any 
   const newest = async () => (await readReviews(platform.dependencies, id)).at(-1)?.flaggedBecause;
   await expect.poll(newest).toContain('nothing is to be deposited');
   platform.dependencies.ramp = ramp;
-  expect(await network.offRampDeposit(row?.providerSessionId ?? '')).toBeNull();
+  expect(await depositInUse(network, row?.providerSessionId)).toBeNull();
   expect(await decideReviewOf(platform, id, 'ACCEPT')).toMatchObject({ state: 'CLOSED' });
 });
 

@@ -26,6 +26,7 @@ import {
   providerSays,
   reaches,
 } from '../../support/warehouse.ts';
+import { depositInUse } from '../../support/depositInUse.ts';
 
 let database: TestDatabase;
 let network: EmbeddedNetwork;
@@ -218,7 +219,7 @@ describe('a deposit in the settlement contract', () => {
   });
 
   it('is read again with its session where that has changed meanwhile, a few times at most', async () => {
-    const found = await network.offRampDeposit(session.providerSessionId);
+    const found = await depositInUse(network, session.providerSessionId);
     let reads = 0;
     const read = async (meanwhile: (at: number) => Promise<unknown>) => {
       reads = 0;

@@ -25,6 +25,7 @@ import { depositInputOf, letSigningTimePass, prepareDeposit } from '../../suppor
 import { EVENTUALLY } from '../../support/wallets/walletWorld.ts';
 import { activeReceipt, makeDue, providerSays } from '../../support/warehouse.ts';
 import { readProviderStatuses } from '../../support/histories.ts';
+import { depositInUse } from '../../support/depositInUse.ts';
 
 const SESSIONS = 16;
 const KILOGRAMS = 10n;
@@ -101,7 +102,7 @@ async function letAllEnd(sessions: readonly OffRampSession[]): Promise<OffRampSe
 }
 
 const statusOf = async ({ providerSessionId }: OffRampSession) =>
-  (await world.network.offRampDeposit(providerSessionId ?? ''))?.status ?? null;
+  (await depositInUse(world.network, providerSessionId))?.status ?? null;
 const isHeld = async (session: OffRampSession) => (await statusOf(session)) === 'PENDING';
 
 const lookNow = ({ id }: OffRampSession) => makeDue(world.platform, id);

@@ -29,6 +29,7 @@ import {
   sessionOf,
 } from '../../support/warehouse.ts';
 import { readReviews } from '../../support/histories.ts';
+import { depositInUse } from '../../support/depositInUse.ts';
 
 let market: Marketplace;
 let network: EmbeddedNetwork;
@@ -102,7 +103,7 @@ describe('a session with a deposit', () => {
       cancelRequestedBy: farmer.subject,
     });
     expect(await held()).toBe(before);
-    expect(await network.offRampDeposit(providerSessionId)).toMatchObject({ status: 'REFUNDED' });
+    expect(await depositInUse(network, providerSessionId)).toMatchObject({ status: 'REFUNDED' });
   });
 
   it('is cancelled once, whatever the key', async () => {
@@ -162,7 +163,7 @@ describe('a session with a deposit', () => {
     );
     for (const { id, providerSessionId } of sessions) {
       const { state } = await reaches(platform, id, 'SETTLED', 'NEEDS_REVIEW');
-      const { status } = (await network.offRampDeposit(providerSessionId)) ?? {};
+      const { status } = (await depositInUse(network, providerSessionId)) ?? {};
       if (state === 'SETTLED') expect(status).toBe('SETTLED');
       else {
         const [review] = await readReviews(platform.dependencies, id);
@@ -171,7 +172,7 @@ describe('a session with a deposit', () => {
       if (state === 'SETTLED') continue;
       await reaches(platform, id, 'NEEDS_REVIEW');
       await expect
-        .poll(async () => (await network.offRampDeposit(providerSessionId))?.status)
+        .poll(async () => (await depositInUse(network, providerSessionId))?.status)
         .toBe('REFUNDED');
       const accepted = { offRampSessionId: id, decision: 'ACCEPT', reason: 'both are known' } as const;
       await decideSession(platform.dependencies, 'operator-1', accepted);
@@ -226,7 +227,7 @@ describe('a session without a deposit', () => {
     const signed = await network.openSigned(act.call, act.unsigned, await holder.sign(act.unsigned));
     await network.broadcast(signed.signedBytes);
     await expect
-      .poll(async () => (await network.offRampDeposit(session.providerSessionId ?? ''))?.status)
+      .poll(async () => (await depositInUse(network, session.providerSessionId))?.status)
       .toBe('PENDING');
     // A request for the session makes the platform look at it.
     await expect(prepareCashOutDeposit(platform.dependencies, farmer, input)).rejects.toMatchObject({

@@ -36,6 +36,7 @@ import {
   reaches,
   sessionOf,
 } from '../../support/warehouse.ts';
+import { depositInUse } from '../../support/depositInUse.ts';
 
 let database: TestDatabase;
 let network: EmbeddedNetwork;
@@ -136,7 +137,7 @@ describe('cashOut', () => {
     });
     expect(session.providerSessionId).toMatch(/^manual_[\w-]{32}$/);
     expect(await manualSessionsOf(session.id)).toMatchObject([{ id: session.providerSessionId }]);
-    expect(await network.offRampDeposit(session.providerSessionId ?? '')).toMatchObject({
+    expect(await depositInUse(network, session.providerSessionId)).toMatchObject({
       depositor: network.custodyAddress,
       tokenAddress: receipt.tokenAddress,
       amount: toBaseUnits(100n),
@@ -359,7 +360,7 @@ describe('the deposit’s faults', () => {
     rampFaults = () => null;
     const settled = await reaches(platform, id, 'SETTLED');
     expect(settled.depositTxHash).not.toBeNull();
-    expect(await network.offRampDeposit(settled.providerSessionId ?? '')).toMatchObject({
+    expect(await depositInUse(network, settled.providerSessionId)).toMatchObject({
       status: 'SETTLED',
     });
   });

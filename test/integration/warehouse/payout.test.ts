@@ -42,6 +42,7 @@ import {
   reaches,
 } from '../../support/warehouse.ts';
 import { readProviderStatuses, readReviews } from '../../support/histories.ts';
+import { depositInUse } from '../../support/depositInUse.ts';
 
 let marketplace: Marketplace;
 let network: EmbeddedNetwork;
@@ -93,7 +94,7 @@ const hint = (sessionId: string) => webhook(JSON.stringify({ sessionId }));
 
 const CHANGED = { code: 'CONFLICT', details: { field: 'input.reviewVersion' } };
 
-const statusOnNetwork = async (sessionId: string) => (await network.offRampDeposit(sessionId))?.status;
+const statusOnNetwork = async (sessionId: string) => (await depositInUse(network, sessionId))?.status;
 
 async function resolutionsOf(offRampSessionId: string): Promise<string[]> {
   const rows = await platform.dependencies.db
@@ -451,10 +452,10 @@ describe('confirm and refund', () => {
       ...dependencies,
       network: {
         ...network,
-        async offRampDeposit(sessionId: string) {
+        async offRampDeposit(contract: string, sessionId: string) {
           await review(id, 'RETRY');
           await expect.poll(async () => (await readReviews(dependencies, id)).length).toBe(2);
-          return network.offRampDeposit(sessionId);
+          return network.offRampDeposit(contract, sessionId);
         },
       },
     };

@@ -27,6 +27,7 @@ import {
   reaches,
 } from '../../support/warehouse.ts';
 import { readReviews } from '../../support/histories.ts';
+import { depositInUse } from '../../support/depositInUse.ts';
 
 let database: TestDatabase;
 let network: EmbeddedNetwork;
@@ -78,7 +79,7 @@ describe('while it opens the payout', () => {
     const session = await reaches(platform, String(details['offRampSessionId']), 'CLOSED');
     expect([code, message]).toEqual(['RAMP_REFUSED', expect.stringContaining(both(session))]);
     expect(session).toMatchObject({ providerStatus: 'failed', depositedAt: null });
-    expect(await network.offRampDeposit(session.providerSessionId ?? '')).toBeNull();
+    expect(await depositInUse(network, session.providerSessionId)).toBeNull();
     // The provider shows the other amount from then on.
     await paysOther(session.id);
     expect(await differencesOf(session.id)).toEqual([]);
@@ -89,7 +90,7 @@ describe('while it opens the payout', () => {
     const { id } = await cashOutAt({ closeSession: paid, getStatus: paid });
     const session = await reaches(platform, id, 'NEEDS_REVIEW');
     expect(await reasonOf(id)).toBe(both(session));
-    expect(await network.offRampDeposit(session.providerSessionId ?? '')).toBeNull();
+    expect(await depositInUse(network, session.providerSessionId)).toBeNull();
     // The operator has it paid all the same, so custody deposits what it owes.
     await decideReviewOf(platform, id, 'RETRY');
     await reaches(platform, id, 'SETTLED');
@@ -111,7 +112,7 @@ describe('once the tokens are deposited', () => {
   ] as const)('leaves them where they are until an operator decides to %s', async (decision, end) => {
     const session = await paidOtherwise();
     expect(await reasonOf(session.id)).toBe(both(session));
-    expect(await network.offRampDeposit(session.providerSessionId ?? '')).toMatchObject({
+    expect(await depositInUse(network, session.providerSessionId)).toMatchObject({
       status: 'PENDING',
     });
     expect(await differencesOf(session.id)).toEqual([expect.stringContaining(both(session))]);
@@ -140,7 +141,7 @@ it('asks about the amount also when an operator has decided that the holder is t
   await submitSigned(platform.dependencies, act, await holder.sign(act.unsigned));
   await reaches(platform, id, 'NEEDS_REVIEW', 'SETTLED');
   expect(await reasonOf(id)).toBe(both(session));
-  expect(await network.offRampDeposit(providerSessionId ?? '')).toMatchObject({ status: 'PENDING' });
+  expect(await depositInUse(network, providerSessionId)).toMatchObject({ status: 'PENDING' });
   await decideReviewOf(platform, id, 'CONFIRM');
   await reaches(platform, id, 'SETTLED');
 });

@@ -38,6 +38,7 @@ import {
   providerSays,
   reaches,
 } from '../../support/warehouse.ts';
+import { depositInUse } from '../../support/depositInUse.ts';
 
 let database: TestDatabase;
 let network: EmbeddedNetwork;
@@ -209,7 +210,7 @@ describe('a provider whose id another provider has used', () => {
       });
       expect(second.payouts.get(providerSessionId)?.status).toBe('failed');
       expect(await findOffRampSession(dependencies, id)).toMatchObject({ state: 'AWAITING_PAYOUT' });
-      expect(await network.offRampDeposit(providerSessionId)).toMatchObject({ status: 'PENDING' });
+      expect(await depositInUse(network, providerSessionId)).toMatchObject({ status: 'PENDING' });
       expect((await reconcileAll(dependencies)).findings).toEqual([]);
     });
     await goesOnAtFirst(id, providerSessionId);
@@ -241,7 +242,7 @@ describe('a provider whose id another provider has used', () => {
       await makeDue(platform, session.id);
       await createSessionPoller(platform.dependencies).drain();
       expect(await findOffRampSession(platform.dependencies, session.id)).toMatchObject({ state: 'CLOSED' });
-      expect(await network.offRampDeposit(sessionId)).toMatchObject({ status: 'PENDING' });
+      expect(await depositInUse(network, sessionId)).toMatchObject({ status: 'PENDING' });
     });
     await goesOnAtFirst(id, sessionId);
   });

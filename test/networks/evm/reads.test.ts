@@ -272,7 +272,7 @@ describe('the settlement contract', () => {
       testbed.faulty.obey(({ method }) =>
         method === 'eth_call' ? { result: `0x${words.join('')}` } : undefined,
       );
-      return network.offRampDeposit(sessionId);
+      return network.offRampDeposit(testbed.contracts.settlementAddress, sessionId);
     };
     expect(await status(0)).toBeNull();
     expect(await status(1)).toMatchObject({ status: 'PENDING' });
@@ -282,7 +282,6 @@ describe('the settlement contract', () => {
   it('is none where none is configured, or none stands', async () => {
     const without = await testbed.open({ settlementAddress: undefined });
     expect(await without.settlementContract()).toBeNull();
-    expect(await without.offRampDeposit(randomUUID())).toBeNull();
     const confirm = { kind: 'confirmOffRampSettlement', sessionId: randomUUID() } as const;
     expect((await refusalOf(without.draft(confirm))).reason).toBe('CONTRACT_NOT_FOUND');
     const wrong = await testbed.open({ settlementAddress: testbed.stranger.address });

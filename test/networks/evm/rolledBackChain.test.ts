@@ -25,6 +25,7 @@ import { PAUSED_CODE } from '../../support/evm/pausedCode.ts';
 import { platformOn } from '../../support/platform.ts';
 import { startEvmWorld, type EvmWorld } from '../../../devnet/evm/evmWorld.ts';
 import { landTransaction } from '../../../devnet/evm/landTransaction.ts';
+import { depositInUse } from '../../support/depositInUse.ts';
 
 /** Instead of five and ten seconds, because this one node is never wrong for a moment. */
 const SOON = { ledger: { reorgConfirmedAfterMs: 1_000 }, continuityPollMs: 1_000 };
@@ -161,7 +162,7 @@ it('puts back also what a holder had signed: a cash-out would be paid whose toke
     await wholeAgain(platform);
   });
   await expect.poll(() => readHalt(database.handle.db)).toBeNull();
-  expect(await dependencies.network.offRampDeposit(providerSessionId ?? '')).toMatchObject({
+  expect(await depositInUse(dependencies.network, providerSessionId)).toMatchObject({
     depositor: holder.address,
     status: 'PENDING',
   });

@@ -28,6 +28,7 @@ import {
 } from '../../../devnet/calls.ts';
 import { startEvmTestbed } from '../../support/evm/testbed.ts';
 import type { EvmTestbed } from '../../support/evm/testbed.ts';
+import { depositInUse } from '../../support/depositInUse.ts';
 
 let testbed: EvmTestbed;
 let network: EvmNetwork;
@@ -143,7 +144,7 @@ describe('a holder’s own act', () => {
         status: 'succeeded',
       });
     }
-    expect(await network.offRampDeposit(sessionId)).toMatchObject({ depositor: address, amount: 500n });
+    expect(await depositInUse(network, sessionId)).toMatchObject({ depositor: address, amount: 500n });
     await land(network, { kind: 'refundOffRamp', sessionId });
     expect(await network.balanceOf(receipt, address)).toBe(500n);
   });

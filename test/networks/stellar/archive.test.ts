@@ -22,6 +22,7 @@ import { othersPay } from '../../support/stellar/othersPay.ts';
 import { PROTOCOLS, type Protocol } from '../../../devnet/soroban/engine.ts';
 import { startStellarTestbed } from '../../../devnet/stellar/stellarTestbed.ts';
 import type { StellarTestbed } from '../../../devnet/stellar/stellarTestbed.ts';
+import { depositInUse } from '../../support/depositInUse.ts';
 
 let testbed: StellarTestbed;
 afterEach(() => testbed.close());
@@ -116,7 +117,7 @@ describe('calls that restore the code of contracts, at the rents and the minimum
     );
     testbed.devnet.fund(custody, 40n * XLM);
     expect(await land(network, deposit)).toEqual({ kind: 'done' });
-    expect(await network.offRampDeposit('a')).toMatchObject({ status: 'PENDING', amount: 60n });
+    expect(await depositInUse(network, 'a')).toMatchObject({ status: 'PENDING', amount: 60n });
     expect(await spendable(channel)).toBe(9n * XLM);
     expect(await spendable(custody)).toBeLessThan(30n * XLM);
     // From here on the channel pays its own fees.

@@ -134,7 +134,7 @@ describe('a node that does not answer', () => {
         () => network.broadcast(prepared.signedBytes),
         () => network.outcome(prepared),
         () => network.retirementRecords(tokenAddress, 0, 1),
-        () => network.offRampDeposit('a session'),
+        () => network.offRampDeposit(tokenAddress, 'a session'),
       ]) {
         await expect(ask()).rejects.toThrow(NetworkUnavailable);
       }

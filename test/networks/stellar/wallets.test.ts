@@ -17,6 +17,7 @@ import {
 } from '../../../devnet/calls.ts';
 import { startStellarTestbed } from '../../../devnet/stellar/stellarTestbed.ts';
 import type { StellarTestbed } from '../../../devnet/stellar/stellarTestbed.ts';
+import { depositInUse } from '../../support/depositInUse.ts';
 
 let testbed: StellarTestbed;
 const holder = Keypair.random();
@@ -113,7 +114,7 @@ describe('what comes back', () => {
     const prepared = await testbed.network.openSigned(deposit, unsigned, sign(unsigned, holder));
     await testbed.network.broadcast(prepared.signedBytes);
     expect(await settled(testbed.network, prepared)).toMatchObject({ status: 'succeeded' });
-    expect(await testbed.network.offRampDeposit('a-session')).toMatchObject({
+    expect(await depositInUse(testbed.network, 'a-session')).toMatchObject({
       depositor: holder.publicKey(),
       status: 'PENDING',
     });

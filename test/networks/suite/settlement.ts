@@ -16,6 +16,7 @@ import {
   settled,
 } from '../../../devnet/calls.ts';
 import type { UnderTest } from './network.ts';
+import { depositInUse } from '../../support/depositInUse.ts';
 
 /** @returns a receipt with 1000 base units in custody, and the settlement contract in use */
 async function openReceipt(
@@ -43,19 +44,19 @@ export function describeSettlement(underTest: UnderTest): void {
       const { network } = underTest();
       const { tokenAddress, settlement } = await openReceipt(network);
       const sessionId = randomUUID();
-      expect(await network.offRampDeposit(sessionId)).toBeNull();
+      expect(await depositInUse(network, sessionId)).toBeNull();
       await land(network, { kind: 'depositOffRamp', sessionId, tokenAddress, amount: 400n });
       const deposit = {
         depositor: network.custodyAddress,
         tokenAddress,
         amount: 400n,
       };
-      expect(await network.offRampDeposit(sessionId)).toEqual({ ...deposit, status: 'PENDING' });
+      expect(await depositInUse(network, sessionId)).toEqual({ ...deposit, status: 'PENDING' });
       expect(await network.balanceOf(tokenAddress, network.custodyAddress)).toBe(600n);
       expect(await network.balanceOf(tokenAddress, settlement.address)).toBe(400n);
 
       await land(network, { kind: 'refundOffRamp', sessionId });
-      expect(await network.offRampDeposit(sessionId)).toEqual({ ...deposit, status: 'REFUNDED' });
+      expect(await depositInUse(network, sessionId)).toEqual({ ...deposit, status: 'REFUNDED' });
       expect(await network.balanceOf(tokenAddress, network.custodyAddress)).toBe(1000n);
       expect(await network.balanceOf(tokenAddress, settlement.address)).toBe(0n);
       for (const kind of ['refundOffRamp', 'confirmOffRampSettlement'] as const) {
@@ -72,11 +73,11 @@ export function describeSettlement(underTest: UnderTest): void {
       const treasuryBefore = await network.balanceOf(tokenAddress, treasury);
       const sessionId = randomUUID();
       await land(stranger, { kind: 'depositOffRamp', sessionId, tokenAddress, amount: 300n });
-      expect((await network.offRampDeposit(sessionId))?.depositor).toBe(stranger.custodyAddress);
+      expect((await depositInUse(network, sessionId))?.depositor).toBe(stranger.custodyAddress);
       const confirm = { kind: 'confirmOffRampSettlement', sessionId } as const;
       expect((await refusalOf(prepare(stranger, confirm))).reason).toBe('UNAUTHORIZED');
       await land(network, confirm);
-      expect((await network.offRampDeposit(sessionId))?.status).toBe('SETTLED');
+      expect((await depositInUse(network, sessionId))?.status).toBe('SETTLED');
       expect(await network.balanceOf(tokenAddress, treasury)).toBe(treasuryBefore + 300n);
       expect(await network.balanceOf(tokenAddress, stranger.custodyAddress)).toBe(0n);
     });
@@ -88,7 +89,7 @@ export function describeSettlement(underTest: UnderTest): void {
       await land(network, { kind: 'mint', tokenAddress, to: network.custodyAddress, amount });
       const sessionId = randomUUID();
       await land(network, { kind: 'depositOffRamp', sessionId, tokenAddress, amount });
-      expect((await network.offRampDeposit(sessionId))?.amount).toBe(amount);
+      expect((await depositInUse(network, sessionId))?.amount).toBe(amount);
     });
 
     it('says whether a deposit would be taken, whatever is allowed so far', async () => {
@@ -182,7 +183,7 @@ export function describeSettlement(underTest: UnderTest): void {
       }
       await setPaused(tokenAddress, false);
       await land(network, { kind: 'confirmOffRampSettlement', sessionId });
-      expect((await network.offRampDeposit(sessionId))?.status).toBe('SETTLED');
+      expect((await depositInUse(network, sessionId))?.status).toBe('SETTLED');
     });
 
     it('deploys a further settlement contract, and custody finds it again', async () => {

@@ -28,6 +28,7 @@ import {
 import { createEmbeddedHolder, type EmbeddedWallets } from './embeddedWallets.ts';
 import { sendPastUs, signAndSubmit, type InWorld, type WalletWorld } from './walletWorld.ts';
 import type { Holder } from '../../../devnet/world.ts';
+import { depositInUse } from '../depositInUse.ts';
 
 export function depositInputOf(
   receipt: TokenizedReceipt,
@@ -99,7 +100,7 @@ export function describeWalletCashOuts(inWorld: InWorld): void {
     const providerStatus = async (sessionId: string | null) =>
       (await inWorld().platform.dependencies.ramp.getStatus(sessionId ?? '')).status;
     const statusOnNetwork = async (sessionId: string | null) =>
-      (await inWorld().network.offRampDeposit(sessionId ?? ''))?.status;
+      (await depositInUse(inWorld().network, sessionId))?.status;
 
     async function deposited() {
       const { session, act } = await prepare();
@@ -114,7 +115,7 @@ export function describeWalletCashOuts(inWorld: InWorld): void {
       const before = await balance();
       const session = await deposited();
       expect(await balance()).toBe(before - toBaseUnits(100n));
-      expect(await network.offRampDeposit(session.providerSessionId)).toMatchObject({
+      expect(await depositInUse(network, session.providerSessionId)).toMatchObject({
         depositor: holder.address,
         amount: toBaseUnits(100n),
         status: 'PENDING',

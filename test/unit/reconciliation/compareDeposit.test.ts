@@ -85,6 +85,22 @@ const CASES: readonly Case[] = [
     'agrees',
   ],
 
+  [
+    "a holder's other amount that another program settled, and that was accepted",
+    { ...GIVEN_BACK, ...released('SETTLED', 'REFUND') },
+    { ...OTHERS_AMOUNT, ...settled },
+    'agrees',
+  ],
+  [
+    'the same that was settled here',
+    { ...GIVEN_BACK, ...released('SETTLED', 'SETTLE') },
+    { ...OTHERS_AMOUNT, ...settled },
+    'found',
+  ],
+  ["the same of custody's deposit", released('SETTLED', null), { ...OTHERS_AMOUNT, ...settled }, 'found'],
+  ['a refund of a deposit that the network lost', released('REFUNDED', null), null, 'agrees'],
+  ['a settlement of one', released('SETTLED', 'SETTLE'), null, 'found'],
+
   ['nothing deposited, and nothing there', undeposited(), null, 'agrees'],
   ['a deposit of a closed session', undeposited(), {}, 'found'],
   ['a deposit that lands', undeposited({ state: 'DEPOSITING', isUnderWay: true }), {}, 'UNDER_WAY'],

@@ -56,13 +56,13 @@ export function createReads(db: Db, clock: Clock, settlementAddress: Address) {
 
     settlementContract: () => readSettlement(db, settlementAddress),
 
-    async offRampDeposit(sessionId): Promise<OffRampDeposit | null> {
+    async offRampDeposit(contract, sessionId): Promise<OffRampDeposit | null> {
       const [row] = await db
         .select()
         .from(offRamps)
         .where(
           and(
-            eq(offRamps.settlementAddress, settlementAddress),
+            eq(offRamps.settlementAddress, contract),
             eq(offRamps.referenceId, hashText(sessionId)),
           ),
         );

@@ -66,17 +66,17 @@ export function createSettlementReads(deps: SettlementReadDeps): SettlementReads
         if (!own?.settlement) return null;
         return readContract(deps, own.settlement, pin, () => own.treasury);
       }),
-    async offRampDeposit(sessionId) {
-      if (settlement === null) return null;
+    async offRampDeposit(settlementAddress, sessionId) {
+      const target = requireAddress(settlementAddress);
       const args = [hashText(sessionId) as Hex] as const;
       const data = encodeFunctionData({ abi: settlementAbi, functionName: 'getOffRamp', args });
       return finality.onFinalBlock(async (pin) => {
-        const [answer] = await readAll(pin, [{ target: settlement, data }]);
+        const [answer] = await readAll(pin, [{ target, data }]);
         if (answer?.kind === 'returned') return readDeposit(answer.data);
         if (answer?.kind === 'failed') throw answer.error;
         throw new NetworkRefusal({
           reason: 'CONTRACT_NOT_FOUND',
-          message: `No settlement contract stands at ${settlement}`,
+          message: `No settlement contract stands at ${target}`,
         });
       });
     },

@@ -11,7 +11,7 @@ import { normalizeAddress } from './addresses.ts';
 import { FACTS } from './contractReads.ts';
 import type { ContractReads } from './contractReads.ts';
 import { showError } from './hostErrors.ts';
-import { predictedSettlement, referenceVal, requireSettlement } from './calls.ts';
+import { predictedSettlement, referenceVal } from './calls.ts';
 import type { Contracts } from './calls.ts';
 import { explainMissing } from './refusals.ts';
 import { asAddress, asBigint, asEnumName, asFields, plain, UnexpectedValue } from './scvals.ts';
@@ -30,8 +30,7 @@ export function createSettlementReads(
   contracts: Contracts,
   mayBeOwn: (factory: Address, contract: Address) => Promise<boolean>,
 ): Pick<LedgerNetwork, 'settlementContract' | 'findSettlement' | 'offRampDeposit'> {
-  async function offRampDeposit(sessionId: string): Promise<OffRampDeposit | null> {
-    const contract = requireSettlement(contracts);
+  async function offRampDeposit(contract: Address, sessionId: string): Promise<OffRampDeposit | null> {
     const answer = await reads.ask(contract, 'get_off_ramp', [referenceVal(sessionId)]);
     if (answer.ok) return depositOf(plain(answer.value));
     const missing = await explainMissing({ reads }, contract, 'get_off_ramp', answer.error);

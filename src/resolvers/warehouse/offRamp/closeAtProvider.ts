@@ -18,13 +18,12 @@ import {
   type OpenedOffRampSession,
 } from './offRampMoves.ts';
 import { paidOtherwise } from './payoutAmount.ts';
-import { isReviewedAsForeign, isToBeGivenBack } from './stepHolderDeposit.ts';
+import { isToBeGivenBack } from './stepHolderDeposit.ts';
 
 export async function closeAtProvider(
   deps: Needs<'db' | 'network' | 'ramp' | 'submission'>,
   session: OpenedOffRampSession,
 ): Promise<void> {
-  if (await isReviewedAsForeign(deps, session)) return;
   // The network may hold a deposit that was refused here: the session then goes on as deposited.
   const found = await findDeposit(deps, session);
   if (found?.status === 'PENDING' && isAsAgreed(session, found)) {

@@ -1,5 +1,5 @@
 /**
- * Finds a session's deposit in the settlement contract. The contract knows a deposit only by the provider's
+ * Finds a session's deposit in the session's own settlement contract, which need not be in use any more. The contract knows a deposit only by the provider's
  * session id, which two providers may share: another session's deposit under the id is not this session's.
  */
 import { and, eq, isNotNull, ne, or } from 'drizzle-orm';
@@ -13,7 +13,15 @@ export async function findDeposit(
   deps: Needs<'db' | 'network'>,
   session: OpenedOffRampSession,
 ): Promise<OffRampDeposit | null> {
-  return ownDeposit(deps, session, await deps.network.offRampDeposit(session.providerSessionId));
+  return ownDeposit(deps, session, await readDeposit(deps, session));
+}
+
+/** The deposit under the session's id, whichever session owns it. */
+export async function readDeposit(
+  { network }: Needs<'network'>,
+  { settlementAddress, providerSessionId }: OpenedOffRampSession,
+): Promise<OffRampDeposit | null> {
+  return network.offRampDeposit(settlementAddress, providerSessionId);
 }
 
 /** The deposit found under the session's id; null when it is another session's. */

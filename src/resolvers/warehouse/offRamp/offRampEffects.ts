@@ -42,6 +42,8 @@ const MAX_ALLOWANCES = 10;
 /** Where a deposit needs an allowance: the settlement contract may take exactly the amount of the deposit. */
 export function allowanceEffects(deps: OffRampEffectsDependencies): Effects {
   return {
+    // Otherwise the contract in use may take custody's tokens, for a session that is none of its own.
+    reasonForReview: (intent) => foreignSettlement(deps, intent),
     async succeeded(tx, { targetId, submissionId }) {
       const session = requireOpenAtProvider(await lockOffRampSession(tx, targetId));
       // Decided otherwise meanwhile: nothing is deposited, and the next allowance overwrites this one.

@@ -23,8 +23,8 @@ import {
   recordStatus,
   type OpenedOffRampSession,
 } from './offRampMoves.ts';
-import { describeUndeposited, settlementMismatch } from './checkCashOut.ts';
-import { findDeposit, ownDeposit } from './findDeposit.ts';
+import { describeUndeposited } from './checkCashOut.ts';
+import { findDeposit, ownDeposit, readDeposit } from './findDeposit.ts';
 import type { Needs } from '../../core/dependencies.ts';
 import {
   endedUnseen,
@@ -64,8 +64,7 @@ export async function stepHolderDeposit(
 }
 
 async function stepAwaitingSignature(deps: HolderDepositNeeds, session: OpenedOffRampSession): Promise<void> {
-  if (await isReviewedAsForeign(deps, session)) return;
-  const found = await deps.network.offRampDeposit(session.providerSessionId);
+  const found = await readDeposit(deps, session);
   const own = await ownDeposit(deps, session, found);
   const answer = await orReview(deps, session, deps.ramp.getStatus(session.providerSessionId));
   if (answer === null) return;
@@ -93,19 +92,6 @@ async function stepAwaitingSignature(deps: HolderDepositNeeds, session: OpenedOf
       await applyEvent(tx, deps.submission, current, 'signingOver', { values: NOT_SIGNED });
     }
   });
-}
-
-/** The settlement contract in use has no record of deposits into the session's own. */
-export async function isReviewedAsForeign(
-  deps: Needs<'db' | 'network' | 'submission'>,
-  session: OpenedOffRampSession,
-): Promise<boolean> {
-  const mismatch = await settlementMismatch(deps.network, session);
-  if (mismatch === null) return false;
-  await moveFrom(deps, session, (tx, current) =>
-    applyEvent(tx, deps.submission, current, 'undecidable', { reason: mismatch }),
-  );
-  return true;
 }
 
 /**

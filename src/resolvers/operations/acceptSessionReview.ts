@@ -1,0 +1,106 @@
+/**
+ * ACCEPT of a reviewed off-ramp session: the state that its settlement contract shows is final.
+ */
+import { sql } from 'drizzle-orm';
+import type { PgColumn } from 'drizzle-orm/pg-core';
+import type { Db, Tx } from '../../db/connection.ts';
+import { offRampSessions } from '../../db/tables/index.ts';
+import type { OffRampDeposit } from '../../ledger/network/port.ts';
+import { readHalt } from '../../ledger/submission/halts.ts';
+import { DomainError } from '../../lib/errors.ts';
+import type { Needs } from '../core/dependencies.ts';
+import { applyEvent } from '../warehouse/offRamp/applyEvent.ts';
+import {
+  isAsAgreed,
+  type OffRampReview,
+  type OffRampSession,
+} from '../warehouse/offRamp/findOffRampSession.ts';
+
+export const DECISION = 'input.decision';
+
+/**
+ * A deposit that was final is missing only after the network has lost its history. Until the new history is
+ * accepted and signing works, the deposit's transaction may land again.
+ * @throws DomainError CONFLICT; NetworkUnavailable
+ */
+export async function requireGoneForGood(
+  { db, network }: { db: Db } & Needs<'network'>,
+  session: OffRampSession,
+  found: OffRampDeposit | null,
+): Promise<void> {
+  if (session.depositedAt === null || acceptable(session, found) !== null) return;
+  const { status } = await network.continuity();
+  if (status === 'whole' && (await readHalt(db)) === null) return;
+  throw new DomainError(
+    'CONFLICT',
+    `The settlement contract does not have the deposit ${session.depositTxHash}, which may land again: decide once signing works.`,
+    { field: DECISION },
+  );
+}
+
+export async function accept(
+  tx: Tx,
+  deps: Needs<'submission'>,
+  session: OffRampSession,
+  found: OffRampDeposit | null,
+  review: OffRampReview,
+): Promise<void> {
+  const held = acceptable(session, found);
+  const endedAt = orNow(offRampSessions.endedAt);
+  if (held === null && session.depositedAt === null) {
+    const stateReason = session.stateReason ?? review.flaggedBecause;
+    await applyEvent(tx, deps.submission, session, 'acceptedUndeposited', {
+      values: { endedAt, stateReason },
+    });
+    return;
+  }
+  // A deposit that the network's present history does not have is with its depositor.
+  const status = held?.status ?? 'REFUNDED';
+  if (status !== 'SETTLED' && status !== 'REFUNDED') {
+    requireUnreleased(session);
+    throw new DomainError(
+      'CONFLICT',
+      `The settlement contract still holds the tokens (${status}): decide CONFIRM or REFUND.`,
+      { field: DECISION, depositStatus: status },
+    );
+  }
+  await applyEvent(
+    tx,
+    deps.submission,
+    session,
+    status === 'SETTLED' ? 'acceptedSettled' : 'acceptedRefunded',
+    {
+      values: {
+        depositedAt: orNow(offRampSessions.depositedAt),
+        releasedAt: orNow(offRampSessions.releasedAt),
+        endedAt,
+      },
+    },
+  );
+}
+
+/**
+ * A session is released once. On a network that lost the release, and has the deposit, another program releases it.
+ * @throws DomainError CONFLICT
+ */
+export function requireUnreleased({ releasedAt, resolutionTxHash }: OffRampSession): void {
+  if (releasedAt === null) return;
+  throw new DomainError(
+    'CONFLICT',
+    `The settlement contract holds the tokens again, which were released in ${resolutionTxHash}: release them with ` +
+      "custody's key, then ACCEPT.",
+    { field: DECISION },
+  );
+}
+
+/** A holder's deposit that was to be given back is the session's even when it is not what was agreed. */
+function acceptable(session: OffRampSession, found: OffRampDeposit | null): OffRampDeposit | null {
+  if (found === null || isAsAgreed(session, found)) return found;
+  const { depositor, depositedAt, tokenAddress } = session;
+  return depositor === 'HOLDER' && depositedAt !== null && found.tokenAddress === tokenAddress ? found : null;
+}
+
+/** Keeps a time that is already set, to the microsecond. */
+export function orNow(moment: PgColumn) {
+  return sql`coalesce(${moment}, now())`;
+}
