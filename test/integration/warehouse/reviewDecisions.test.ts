@@ -12,6 +12,8 @@ import type { OffRampDeposit } from '../../../src/ledger/network/port.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
 import { DomainError } from '../../../src/lib/errors.ts';
 import type { RampStatus } from '../../../src/ramp/port.ts';
+import { allowanceEffects, depositEffects } from '../../../src/resolvers/warehouse/offRamp/offRampEffects.ts';
+import type { Intent } from '../../../src/ledger/submission/effects.ts';
 import type { OffRampSession } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
 import type { TokenizedReceipt } from '../../../src/resolvers/warehouse/findReceipt.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
@@ -256,4 +258,17 @@ describe('a decision', () => {
     await changePastRules(database, sql`UPDATE signing_accounts SET halted_because = NULL`);
     expect((await tryAll(session, 'none')).ACCEPT).toBe('REFUNDED');
   });
+});
+
+it('custody allows another settlement contract nothing for a session, nor deposits into it', async () => {
+  const { db, network, submission, stateSignal } = platform.dependencies;
+  const deps = { db, network, stateSignal, clock: submission.clock, ids: submission.ids };
+  const reasons = async (settlementAddress: string) => {
+    const { id } = await underReview({ settlementAddress });
+    const intent = { targetId: id } as Intent;
+    return Promise.all([allowanceEffects, depositEffects].map((of) => of(deps).reasonForReview?.(intent)));
+  };
+  expect(await reasons(inUse)).toEqual([null, null]);
+  const mismatch = expect.stringContaining(elsewhere) as string;
+  expect(await reasons(elsewhere)).toEqual([mismatch, mismatch]);
 });

@@ -60,12 +60,7 @@ export function createReads(db: Db, clock: Clock, settlementAddress: Address) {
       const [row] = await db
         .select()
         .from(offRamps)
-        .where(
-          and(
-            eq(offRamps.settlementAddress, contract),
-            eq(offRamps.referenceId, hashText(sessionId)),
-          ),
-        );
+        .where(and(eq(offRamps.settlementAddress, contract), eq(offRamps.referenceId, hashText(sessionId))));
       if (!row) return null;
       const { depositor, tokenAddress, amount, status } = row;
       return { depositor, tokenAddress, amount, status };
