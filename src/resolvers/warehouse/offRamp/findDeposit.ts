@@ -1,6 +1,7 @@
 /**
- * Finds a session's deposit in the session's own settlement contract, which need not be in use any more. The contract knows a deposit only by the provider's
- * session id, which two providers may share: another session's deposit under the id is not this session's.
+ * Finds a session's deposit in the session's own settlement contract, which need not be in use any more. The
+ * contract knows a deposit only by the provider's session id, which two providers may share: another session's
+ * deposit under the id is not this session's.
  */
 import { and, eq, isNotNull, ne, or } from 'drizzle-orm';
 import { offRampSessions } from '../../../db/tables/index.ts';
