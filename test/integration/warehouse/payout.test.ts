@@ -8,6 +8,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import { manualRampSessions, submissions } from '../../../src/db/tables/index.ts';
 import type { EmbeddedNetwork } from '../../support/embeddedNetwork.ts';
+import type { Intent } from '../../../src/ledger/submission/effects.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
 import { createManualProvider } from '../../../src/ramp/manual/manualProvider.ts';
 import { changeManualStatus } from '../../../src/ramp/manual/manualStatuses.ts';
@@ -26,6 +27,7 @@ import {
   setManualSessionStatus,
 } from '../../../src/resolvers/operations/setManualSessionStatus.ts';
 import { noteHint } from '../../../src/resolvers/warehouse/offRamp/receivePayoutHint.ts';
+import { releaseEffects } from '../../../src/resolvers/warehouse/offRamp/offRampEffects.ts';
 import { cancelCashOut } from '../../../src/resolvers/warehouse/offRamp/cancelCashOut.ts';
 import { stepOffRampSession } from '../../../src/resolvers/warehouse/offRamp/stepOffRampSession.ts';
 import { hasLockWait } from '../../support/database/lockWaits.ts';
@@ -353,6 +355,27 @@ describe('webhooks', () => {
     faults = () => null;
     await reaches(platform, id, state);
     expect(await resolutionsOf(id)).toHaveLength(1);
+  });
+
+  it('is not asked about again when the provider says the same while the release waits to be signed', async () => {
+    const session = await depositedCashOut(platform);
+    const { id } = session;
+    faults = (method) => (method === 'draft' ? 'unreachable' : null);
+    await isSeen(session, 'refunded');
+    await reaches(platform, id, 'NEEDS_REVIEW');
+    for (const status of ['settled', 'failed'] as const) await isSeen(session, status);
+    await review(id, 'CONFIRM');
+    const { db, submission, stateSignal } = platform.dependencies;
+    const { clock, ids } = submission;
+    const settlementContract = async () => {
+      await isSeen(session, 'settled');
+      return network.settlementContract();
+    };
+    const deps = { db, network: { ...network, settlementContract }, stateSignal, clock, ids };
+    const effects = releaseEffects(deps, { state: 'SETTLED' });
+    expect(await effects.reasonForReview?.({ targetId: id } as Intent)).toBeNull();
+    faults = () => null;
+    await reaches(platform, id, 'SETTLED');
   });
 
   it('is left to an operator when it was SETTLED, then FAILED, and the deposit is refused', async () => {

@@ -205,13 +205,15 @@ function reviewEffects(
  */
 async function reasonNotToRelease(
   deps: OffRampEffectsDependencies,
-  { targetId }: Intent,
+  intent: Intent,
   goal: 'SETTLED' | 'REFUNDED',
 ): Promise<string | null> {
-  const session = await findOffRampSession(deps, targetId);
-  if (!session) return null;
-  const mismatch = await settlementMismatch(deps.network, session);
-  return mismatch ?? (await objectionToRelease(deps.db, session, goal, 'are to be'));
+  const mismatch = await foreignSettlement(deps, intent);
+  if (mismatch !== null) return mismatch;
+  // Under the lock: a status that came between two reads would count as one about which nothing is decided.
+  return deps.db.transaction(async (tx) =>
+    objectionToRelease(tx, await lockOffRampSession(tx, intent.targetId), goal, 'are to be'),
+  );
 }
 
 async function foreignSettlement(deps: OffRampEffectsDependencies, intent: Intent): Promise<string | null> {
