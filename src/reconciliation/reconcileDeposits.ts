@@ -3,7 +3,7 @@
  * status.
  */
 import { and, eq, isNotNull, sql, type SQL } from 'drizzle-orm';
-import { offRampSessions, submissions } from '../db/tables/index.ts';
+import { offRampReviews, offRampSessions, submissions } from '../db/tables/index.ts';
 import type { OffRampDeposit } from '../ledger/network/port.ts';
 import { toBaseUnits } from '../ledger/units.ts';
 import type { ReconcileDependencies } from './reconcileProject.ts';
@@ -33,6 +33,10 @@ const isDepositOfAnother = sql<boolean>`EXISTS (SELECT 1 FROM ${offRampSessions}
     AND o.provider_session_id = off_ramp_sessions.provider_session_id AND o.id <> off_ramp_sessions.id
     AND (o.deposited_at IS NOT NULL OR o.state = 'DEPOSITING' OR off_ramp_sessions.state = 'CLOSED' AND o.state <> 'CLOSED'))`;
 
+/** The state that the settlement contract showed then is final. */
+const isAccepted = sql<boolean>`EXISTS (SELECT 1 FROM ${offRampReviews} r
+  WHERE r.off_ramp_session_id = off_ramp_sessions.id AND r.decision = 'ACCEPT')`;
+
 const ROW = {
   id: offRampSessions.id,
   state: offRampSessions.state,
@@ -47,6 +51,7 @@ const ROW = {
   resolution: offRampSessions.resolution,
   isUnderWay,
   isDepositOfAnother,
+  isAccepted,
 };
 
 type Session = Awaited<ReturnType<ReturnType<typeof selectSessions>>>[number];
@@ -123,13 +128,16 @@ export function compareDeposit(
   }
   if (deposit === null) {
     // On a network that lost the deposit, the depositor has the tokens, as after a refund.
-    const isBack = session.state === 'REFUNDED';
+    const isBack = session.state === 'REFUNDED' && session.isAccepted;
     return isBack ? nothingCompared() : finding('the settlement contract has no deposit of it');
   }
   // A holder's deposit that differs from the agreement must be refunded, which may wait for the end of a
   // pause or a halt; or another program has released it, which an operator has accepted.
   const isGivenUp =
-    session.state === 'SETTLED' && session.resolution !== 'SETTLE' && isOfHolder(session, deposit);
+    session.state === 'SETTLED' &&
+    session.resolution !== 'SETTLE' &&
+    session.isAccepted &&
+    isOfHolder(session, deposit);
   if (!isAsAgreed(session, deposit) && deposit.status !== 'REFUNDED' && !isGivenUp) {
     if (isBeingGivenBack(session, deposit)) return underWay(session, 'a deposit that was not agreed');
     const { amount, tokenAddress, depositor } = deposit;

@@ -218,6 +218,24 @@ describe('a deposit in the settlement contract', () => {
     }
   });
 
+  it('that the network lost is missing until an operator accepts it', async () => {
+    const lost = async () => {
+      const { findings } = await compare({ offRampDeposit: async () => null });
+      return findings.map(({ message }) => message.split(': ').at(-1));
+    };
+    const missing = ['the settlement contract has no deposit of it'];
+    await change(`state = 'REFUNDED', released_at = now(), ended_at = now(), due_at = NULL`);
+    expect(await lost()).toEqual(missing);
+    const review = (decision: string) =>
+      restorable.corrupt(`INSERT INTO off_ramp_reviews
+        (id, off_ramp_session_id, flagged_because, state_before, opened_at, closed_at, statuses_seen, decision, decided_by, reason)
+        VALUES (gen_random_uuid(), '${session.id}', 'tested', 'AWAITING_PAYOUT', now(), now(), 1, '${decision}', 'operator', 'tested')`);
+    await review('REFUND');
+    expect(await lost()).toEqual(missing);
+    await review('ACCEPT');
+    expect(await lost()).toEqual([]);
+  });
+
   it('is read again with its session where that has changed meanwhile, a few times at most', async () => {
     const found = await depositInUse(network, session.providerSessionId);
     let reads = 0;

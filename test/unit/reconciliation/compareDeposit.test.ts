@@ -30,6 +30,7 @@ const DEPOSITED: Session = {
   resolution: null,
   isUnderWay: false,
   isDepositOfAnother: false,
+  isAccepted: false,
 };
 const FOUND: OffRampDeposit = {
   status: 'PENDING',
@@ -42,6 +43,7 @@ const undeposited = (more: Partial<Session> = {}) =>
   ({ state: 'CLOSED', depositedAt: null, ...more }) as const;
 const released = (state: Session['state'], resolution: Session['resolution']) =>
   ({ state, resolution, releasedAt: AT }) as const;
+const accepted = (...end: Parameters<typeof released>) => ({ ...released(...end), isAccepted: true });
 const settled = { status: 'SETTLED' } as const;
 const refunded = { status: 'REFUNDED' } as const;
 const STILL = { isStill: true };
@@ -87,19 +89,27 @@ const CASES: readonly Case[] = [
 
   [
     "a holder's other amount that another program settled, and that was accepted",
-    { ...GIVEN_BACK, ...released('SETTLED', 'REFUND') },
+    { ...GIVEN_BACK, ...accepted('SETTLED', 'REFUND') },
     { ...OTHERS_AMOUNT, ...settled },
     'agrees',
   ],
   [
-    'the same that was settled here',
-    { ...GIVEN_BACK, ...released('SETTLED', 'SETTLE') },
+    'the same that no operator accepted',
+    { ...GIVEN_BACK, ...released('SETTLED', 'REFUND') },
     { ...OTHERS_AMOUNT, ...settled },
     'found',
   ],
-  ["the same of custody's deposit", released('SETTLED', null), { ...OTHERS_AMOUNT, ...settled }, 'found'],
-  ['a refund of a deposit that the network lost', released('REFUNDED', null), null, 'agrees'],
-  ['a settlement of one', released('SETTLED', 'SETTLE'), null, 'found'],
+  [
+    'the same that was settled here',
+    { ...GIVEN_BACK, ...accepted('SETTLED', 'SETTLE') },
+    { ...OTHERS_AMOUNT, ...settled },
+    'found',
+  ],
+  ["the same of custody's deposit", accepted('SETTLED', null), { ...OTHERS_AMOUNT, ...settled }, 'found'],
+  ['the same that is not released', { ...GIVEN_BACK, ...accepted('SETTLED', null) }, OTHERS_AMOUNT, 'found'],
+  ['the loss of a deposit, accepted', accepted('REFUNDED', null), null, 'agrees'],
+  ['a refund of a deposit that is not there', released('REFUNDED', 'REFUND'), null, 'found'],
+  ['a settlement of one, accepted', accepted('SETTLED', 'SETTLE'), null, 'found'],
 
   ['nothing deposited, and nothing there', undeposited(), null, 'agrees'],
   ['a deposit of a closed session', undeposited(), {}, 'found'],
