@@ -465,22 +465,28 @@ describe('a session that waits for a signature', () => {
     await reaches(platform, session.id, 'SETTLED');
   });
 
-  it('goes to an operator while the server is pointed at another settlement contract', async () => {
+  it('stays with its own settlement contract while the server is pointed at another one', async () => {
+    const unsigned = await prepareToDeposit();
     const { session, act } = await prepareToDeposit();
     const own = platform.dependencies.network;
     const elsewhere = { address: network.factoryAddress, treasury: network.custodyAddress, paused: false };
     platform.dependencies.network = { ...own, settlementContract: async () => elsewhere };
-    const signed = await holder.sign(act.unsigned);
-    await expect(submitSigned(platform.dependencies, act, signed)).rejects.toMatchObject({
-      code: 'CONFLICT',
-    });
-    await lookNow(session.id);
-    await reaches(platform, session.id, 'NEEDS_REVIEW').finally(() => {
+    try {
+      const signed = await holder.sign(act.unsigned);
+      await expect(submitSigned(platform.dependencies, act, signed)).rejects.toMatchObject({
+        code: 'CONFLICT',
+      });
+      // The wallet may send it itself.
+      await sendPastUs(world, holder, act);
+      await lookNow(session.id);
+      await reaches(platform, session.id, 'AWAITING_PAYOUT');
+      await providerSays(platform, unsigned.session.providerSessionId ?? '', 'failed');
+      await reaches(platform, unsigned.session.id, 'CLOSED');
+    } finally {
       platform.dependencies.network = own;
-    });
-    const decision = { offRampSessionId: session.id, decision: 'RETRY', reason: 'pointed back' } as const;
-    await decideSession(platform.dependencies, 'operator', decision);
-    await reaches(platform, session.id, 'CLOSED');
+    }
+    await providerSays(platform, session.providerSessionId ?? '', 'failed');
+    await reaches(platform, session.id, 'REFUNDED');
   });
 
   it('is not given out to be signed for a session that was closed while it was prepared', async () => {
