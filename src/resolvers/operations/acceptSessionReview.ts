@@ -83,14 +83,19 @@ export async function accept(
  * A session is released once. On a network that lost the release, and has the deposit, another program releases it.
  * @throws DomainError CONFLICT
  */
-export function requireUnreleased({ releasedAt, resolutionTxHash }: OffRampSession): void {
-  if (releasedAt === null) return;
+export function requireUnreleased(session: OffRampSession): void {
+  if (session.releasedAt === null) return;
   throw new DomainError(
     'CONFLICT',
-    `The settlement contract holds the tokens again, which were released in ${resolutionTxHash}: release them with ` +
+    `The settlement contract holds the tokens again, which were released${inTransaction(session)}: release them with ` +
       "custody's key, then ACCEPT.",
     { field: DECISION },
   );
+}
+
+/** A release that another program made is known without its transaction. */
+export function inTransaction({ resolutionTxHash }: OffRampSession): string {
+  return resolutionTxHash === null ? '' : ` in ${resolutionTxHash}`;
 }
 
 /** A holder's deposit that was to be given back is the session's even when it is not what was agreed. */

@@ -37,7 +37,14 @@ import {
 } from '../warehouse/offRamp/findOffRampSession.ts';
 import { isToBeGivenBack } from '../warehouse/offRamp/stepHolderDeposit.ts';
 import { observeReviewed } from '../warehouse/offRamp/stepOffRampSession.ts';
-import { accept, DECISION, orNow, requireGoneForGood, requireUnreleased } from './acceptSessionReview.ts';
+import {
+  accept,
+  DECISION,
+  inTransaction,
+  orNow,
+  requireGoneForGood,
+  requireUnreleased,
+} from './acceptSessionReview.ts';
 import { lockDecidableSession, requireSeen, type SeenReview } from './reviewVersion.ts';
 import { isStranded, STRANDED } from './strandedSessions.ts';
 import { findUndecided, undecidedFirst, underWay } from './undecidedSubmission.ts';
@@ -50,6 +57,12 @@ type MoveNeeds = Needs<'network' | 'ramp' | 'submission'>;
 
 /** A day for a holder to sign a deposit that is already paid for: an operator has to contact the holder. */
 const RENEWED_SIGNING_SECONDS = 24 * 60 * 60;
+
+/** What the network shows before the transaction of the decision, which asks it nothing. */
+interface Seen {
+  onNetwork: OffRampDeposit | null;
+  mismatch: string | null;
+}
 
 export type OffRampSessionReviewDecision = NonNullable<OffRampReview['decision']>;
 
@@ -81,6 +94,7 @@ export async function resolveOffRampSessionReview(
     providerSessionId === null ? null : await findDeposit(deps, { ...session, providerSessionId });
   if (decision === 'ACCEPT') await requireGoneForGood(deps, session, onNetwork);
   const mismatch = decision === 'ACCEPT' ? null : await settlementMismatch(deps.network, session);
+  const seen = { onNetwork, mismatch };
 
   await deps.db.transaction(async (tx) => {
     // The lock order of offRampMoves.ts: settling locks the submission before the session.
@@ -91,19 +105,15 @@ export async function resolveOffRampSessionReview(
     if (!review) throw sessionNotUnderReview(current);
     const approvalRequestId = grant?.requestId ?? null;
     await closeReview(tx, offRampSessionId, { decision, decidedBy: operatorId, reason, approvalRequestId });
-    const held = onNetwork !== null && isAsAgreed(current, onNetwork) ? onNetwork : null;
     // The session may have changed while this transaction waited for its locks.
     if ((await findUndecided(tx, offRampSessionId))?.id !== undecided?.id) throw decidedMeanwhile();
     if (undecided?.state === 'PENDING') throw underWay(undecided.id);
     if (decision === 'RETRY') {
-      if (undecided === null) await retry(tx, deps, current, { held, review, mismatch });
+      if (undecided === null) await retry(tx, deps, current, seen, review);
       else await resumeWithin(tx, deps.submission, undecided);
     } else if (undecided !== null) throw undecidedFirst(undecided.id);
     else if (decision === 'ACCEPT') await accept(tx, deps, current, onNetwork, review);
-    else {
-      const found = decision === 'REFUND' ? refundable(current, onNetwork) : held;
-      await release(tx, deps, current, { found, decision, mismatch });
-    }
+    else await release(tx, deps, current, seen, decision);
   });
 
   deps.log.info(
@@ -141,7 +151,8 @@ async function retry(
   tx: Tx,
   deps: MoveNeeds,
   session: OffRampSession,
-  { held, review, mismatch }: { held: OffRampDeposit | null; review: OffRampReview; mismatch: string | null },
+  { onNetwork, mismatch }: Seen,
+  review: OffRampReview,
 ): Promise<void> {
   if (session.resolution === null && session.providerName !== deps.ramp.name) {
     throw new DomainError(
@@ -162,7 +173,7 @@ async function retry(
   if (session.depositedAt === null) {
     // The deposit is there, unnoticed until now; or it is owed, because the provider has paid; or there is
     // none.
-    if (held?.status === 'PENDING') {
+    if (asAgreed(session, onNetwork)?.status === 'PENDING') {
       await applyEvent(tx, deps.submission, session, 'deposited', { values: DEPOSITED });
     } else if (session.providerStatus === 'settled') await owe(tx, deps, session, mismatch);
     else {
@@ -175,7 +186,7 @@ async function retry(
   } else if (session.releasedAt !== null) {
     throw new DomainError(
       'CONFLICT',
-      `Nothing is left to retry: the tokens were released in ${session.resolutionTxHash}. Settle the difference with the provider, then ACCEPT.`,
+      `Nothing is left to retry: the tokens were released${inTransaction(session)}. Settle the difference with the provider, then ACCEPT.`,
       { field: DECISION },
     );
   } else {
@@ -211,22 +222,23 @@ async function owe(tx: Tx, deps: MoveNeeds, session: OffRampSession, mismatch: s
   await applyEvent(tx, deps.submission, session, 'retried', { values, isUnderWay });
 }
 
+function asAgreed(session: OffRampSession, found: OffRampDeposit | null): OffRampDeposit | null {
+  return found !== null && isAsAgreed(session, found) ? found : null;
+}
+
 /** A holder's deposit can be refunded to its depositor even when it is not what was agreed. */
 function refundable(session: OffRampSession, found: OffRampDeposit | null): OffRampDeposit | null {
-  if (found === null || isAsAgreed(session, found)) return found;
-  return isToBeGivenBack(session, found) ? found : null;
+  return isToBeGivenBack(session, found) ? found : asAgreed(session, found);
 }
 
 async function release(
   tx: Tx,
   deps: Needs<'submission'>,
   session: OffRampSession,
-  {
-    found: held,
-    decision,
-    mismatch,
-  }: { found: OffRampDeposit | null; decision: 'CONFIRM' | 'REFUND'; mismatch: string | null },
+  { onNetwork, mismatch }: Seen,
+  decision: 'CONFIRM' | 'REFUND',
 ): Promise<void> {
+  const held = decision === 'REFUND' ? refundable(session, onNetwork) : asAgreed(session, onNetwork);
   const resolution = decision === 'CONFIRM' ? 'SETTLE' : 'REFUND';
   if (held?.status !== 'PENDING') {
     throw new DomainError(

@@ -158,6 +158,7 @@ async function tryAll(session: OffRampSession, shown: string, { provider }: { pr
  */
 async function endsOf(session: OffRampSession, shown: string): Promise<string> {
   const results = await tryAll(session, shown);
+  expect(Object.values(results).join()).not.toContain('null');
   const ends = { CONFIRM: 'CONFIRMING', REFUND: 'REFUNDING' } as const;
   const to = Object.entries(results).flatMap(([decision, state]) => {
     if (decision === 'RETRY') return [];
