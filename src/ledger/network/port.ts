@@ -194,8 +194,8 @@ export interface LedgerNetwork {
   /** The settlement contract in use, or null when there is none. */
   settlementContract(): Promise<SettlementContract | null>;
   /**
-   * The deposit behind a session's reference in that settlement contract, which need not be the one in use; null
-   * when the reference was never used there.
+   * The deposit behind a session's reference in that settlement contract, which need not be the one in use. Null
+   * when the reference was never used there, or no contract stands there: the network may have lost it.
    */
   offRampDeposit(settlementAddress: Address, sessionId: string): Promise<OffRampDeposit | null>;
   /** Whether the depositor has to allow the amount (`setAllowance`) before `depositOffRamp`. */

@@ -287,6 +287,10 @@ describe('the settlement contract', () => {
     const wrong = await testbed.open({ settlementAddress: testbed.stranger.address });
     expect(await wrong.settlementContract()).toBeNull();
     expect((await refusalOf(wrong.draft(confirm))).reason).toBe('CONTRACT_NOT_FOUND');
+    expect(await network.offRampDeposit(testbed.stranger.address, 'a session')).toBeNull();
+    expect(
+      (await refusalOf(network.offRampDeposit(testbed.contracts.factoryAddress, 'a session'))).reason,
+    ).toBe('WRONG_TEMPLATE');
   });
 
   it('says before the allowance whether it would take a deposit', async () => {

@@ -2,6 +2,8 @@
  * Transactions that landed and failed on Stellar: errors of the contract, limits of the network, and nodes
  * that keep no reasons.
  */
+import { randomBytes } from 'node:crypto';
+import { StrKey } from '@stellar/stellar-sdk';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   deploy,
@@ -111,6 +113,15 @@ describe('the contract’s word', () => {
     expect(
       await together({ kind: 'confirmOffRampSettlement', ...resolve }, { kind: 'refundOffRamp', ...resolve }),
     ).toEqual(['WRONG_STATUS']);
+  });
+
+  it('is not needed where no contract stands: no deposit was made there', async () => {
+    testbed = await startStellarTestbed({ channels: 1 });
+    const { network } = testbed;
+    const nowhere = StrKey.encodeContract(randomBytes(32));
+    expect(await network.offRampDeposit(nowhere, 'a')).toBeNull();
+    const token = await deploy(network, deployCarbon());
+    expect((await refusalOf(network.offRampDeposit(token, 'a'))).reason).toBe('WRONG_TEMPLATE');
   });
 
   it('is reported for a salt that another deploy used in the same ledger', async () => {

@@ -325,6 +325,11 @@ describe('the host’s errors', () => {
     expect(found).toEqual({ type: 'Contract', code: 2, contract: token, message: 'too little' });
   });
 
+  it('may arise in no contract', () => {
+    const parsed = xdr.DiagnosticEvent.fromXDR(event(null, number(2), 'no contract').toXDR());
+    expect(hostErrorOf([parsed], null)).toMatchObject({ contract: null, message: 'no contract' });
+  });
+
   it('say what can be stored', () => {
     expect(hostErrorOf([event(token, number(2), 'too\u0000')], null)).toMatchObject({ message: 'too\ufffd' });
   });

@@ -74,9 +74,11 @@ export function createSettlementReads(deps: SettlementReadDeps): SettlementReads
         const [answer] = await readAll(pin, [{ target, data }]);
         if (answer?.kind === 'returned') return readDeposit(answer.data);
         if (answer?.kind === 'failed') throw answer.error;
+        // Where no contract stands, no reference was used.
+        if (answer?.kind === 'nothing') return null;
         throw new NetworkRefusal({
-          reason: 'CONTRACT_NOT_FOUND',
-          message: `No settlement contract stands at ${target}`,
+          reason: 'WRONG_TEMPLATE',
+          message: `${target} is no settlement contract`,
         });
       });
     },

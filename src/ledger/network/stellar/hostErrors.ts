@@ -75,10 +75,11 @@ function errorOfEvent(event: xdr.ContractEvent): HostError | null {
   const [kind, error] = body.topics();
   if (kind?.switch().name !== 'scvSymbol' || plain(kind) !== 'error') return null;
   if (error?.switch().name !== 'scvError') return null;
-  const contractId = event.contractId() as unknown as Buffer | null;
+  // A call to what is no contract has none. The SDK reads that as undefined.
+  const contractId = event.contractId() as unknown as Buffer | null | undefined;
   return {
     ...typeAndCode(error.error()),
-    contract: contractId === null ? null : StrKey.encodeContract(contractId),
+    contract: contractId ? StrKey.encodeContract(contractId) : null,
     message: messageIn(body.data()),
   };
 }

@@ -34,6 +34,8 @@ export function createSettlementReads(
     const answer = await reads.ask(contract, 'get_off_ramp', [referenceVal(sessionId)]);
     if (answer.ok) return depositOf(plain(answer.value));
     const missing = await explainMissing({ reads }, contract, 'get_off_ramp', answer.error);
+    // Where no contract stands, no reference was used.
+    if (missing?.reason === 'CONTRACT_NOT_FOUND') return null;
     throw new NetworkRefusal(
       missing ?? { reason: 'OTHER', message: `${contract} shows no deposit: ${showError(answer.error)}` },
     );
