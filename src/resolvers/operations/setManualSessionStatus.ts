@@ -33,7 +33,7 @@ export async function setManualSessionStatus(
 ): Promise<RampSession> {
   const change = { status, setBy: operatorId, paymentReference, approvalRequestId: grant?.requestId };
   const manualRamp = requireManualRamp(deps);
-  if (status === 'processing') await requireUnreleased(deps, sessionId);
+  if (status === 'processing') await requireHeld(deps, sessionId);
   const session = await manualRamp.setStatus(sessionId, change, async (tx) => {
     // The callback may be lost, and an ended session is looked at only once an hour. The session is locked
     // first.
@@ -47,22 +47,28 @@ export async function setManualSessionStatus(
 
 /**
  * Refuses a payout whose tokens are released: they were paid for or given back, but a restored database does
- * not know it.
+ * not know it. Refuses one whose deposit the network has lost.
  * @throws DomainError CONFLICT; NetworkUnavailable
  */
-async function requireUnreleased({ db, network }: Needs<'db' | 'network'>, sessionId: string): Promise<void> {
+async function requireHeld({ db, network }: Needs<'db' | 'network'>, sessionId: string): Promise<void> {
   // By our reference: a restored database may not know the payout's id as its session's.
   const [session] = await db
-    .select({ settlementAddress: offRampSessions.settlementAddress })
+    .select({
+      settlementAddress: offRampSessions.settlementAddress,
+      depositedAt: offRampSessions.depositedAt,
+    })
     .from(offRampSessions)
     .innerJoin(manualRampSessions, eq(offRampSessions.id, sql`${manualRampSessions.reference}::uuid`))
     .where(eq(manualRampSessions.id, sessionId));
-  const deposit = session && (await network.offRampDeposit(session.settlementAddress, sessionId));
-  if (deposit?.status !== 'SETTLED' && deposit?.status !== 'REFUNDED') return;
+  if (!session) return;
+  const deposit = await network.offRampDeposit(session.settlementAddress, sessionId);
+  // Before the deposit the operator doesn't get the account to pay to.
+  if (deposit === null ? session.depositedAt === null : deposit.status === 'PENDING') return;
+  const shown = deposit === null ? 'not deposited any more' : deposit.status;
   throw new DomainError(
     'CONFLICT',
-    `The settlement contract shows the tokens of the payout as ${deposit.status}, so it must not be made: do not pay.`,
-    { field: 'input.sessionId', depositStatus: deposit.status },
+    `The settlement contract shows the tokens of the payout as ${shown}, so it must not be made: do not pay.`,
+    { field: 'input.sessionId', depositStatus: deposit?.status ?? null },
   );
 }
 

@@ -634,6 +634,18 @@ describe('setManualSessionStatus', () => {
     },
   );
 
+  it('lets no payout begin whose deposit the network has lost', async () => {
+    const { providerSessionId: sessionId } = await depositedCashOut(platform);
+    const lost = { ...network, offRampDeposit: () => Promise.resolve(null) };
+    const deps = { ...platform.dependencies, network: lost };
+    const status = { sessionId, status: 'processing' } as const;
+    await expect(setManualSessionStatus(deps, 'operator-1', status)).rejects.toMatchObject({
+      code: 'CONFLICT',
+      message: expect.stringContaining('not deposited any more, so it must not be made: do not pay'),
+      details: { field: 'input.sessionId', depositStatus: null },
+    });
+  });
+
   it('calls back for a limited time, follows no redirection, and keeps the status when nothing answers', async () => {
     const { dependencies } = platform;
     const { providerSessionId: sessionId } = await depositedCashOut(platform);
