@@ -10,6 +10,7 @@ import { parseCheckpoint, type SignedNote } from '../transparency/checkpoint.ts'
 import type { LogName } from '../transparency/leaves.ts';
 import { LogDamaged, type TransparencyLogs } from '../transparency/logs.ts';
 import {
+  edgeOf,
   hashesOf,
   HASH_BYTES,
   MissingHash,
@@ -22,7 +23,7 @@ import {
 import { readHead } from '../transparency/inclusion.ts';
 import { isOfOtherDatabase } from '../transparency/nextLeaves.ts';
 import { IS_NEXT_TRANSFER } from '../transparency/nextTransfers.ts';
-import { computeFrom, readTiles } from '../transparency/tiles.ts';
+import { readHashes, readTiles } from '../transparency/tiles.ts';
 import type { Snapshot } from './excerpt.ts';
 import { add, nothingCompared, unproved, type Comparison, type Finding } from './verdicts.ts';
 
@@ -175,7 +176,7 @@ export function logOf(origin: string): LogName | null {
 
 async function hasRoot(tx: Tx, log: LogName, { size, root }: SignedNote): Promise<boolean> {
   try {
-    return root.equals(await computeFrom(tx, log, (at) => rootOf(at, size)));
+    return root.equals(rootOf(await readHashes(tx, log, edgeOf(size)), size));
   } catch (error) {
     if (error instanceof MissingHash) return false;
     throw error;

@@ -7,11 +7,12 @@ import type { Db } from '../db/connection.ts';
 import { isOneOf } from '../db/manyRows.ts';
 import { retirementRecords, transfers, transparencyHeads } from '../db/tables/index.ts';
 import { isSameNetwork } from '../lib/sameNetwork.ts';
+import { yieldToEventLoop } from '../lib/yieldToEventLoop.ts';
 import { parseCheckpoint, type LogKey } from './checkpoint.ts';
 import { RECORD_LEAF, RELATED_TO_TRANSFER, TRANSFER_LEAF, type LogName } from './leaves.ts';
-import { HASH_BYTES, inclusionProof, leafHash, rootOfProof, TILE_WIDTH, type HashAt } from './merkle.ts';
+import { HASH_BYTES, inclusionProof, leafHash, rootOfProof, TILE_WIDTH, tilesOfProof } from './merkle.ts';
 import { IS_NEXT_TRANSFER } from './nextTransfers.ts';
-import { computeAll } from './tiles.ts';
+import { readHashes } from './tiles.ts';
 
 export interface InclusionProof {
   leafIndex: number;
@@ -126,22 +127,20 @@ async function prove<Key>(
   const { size, root, checkpoint } = head;
   const logged = [...leaves].filter(([, leafIndex]) => leafIndex < size);
   if (logged.length === 0) return new Map();
-  const pathOf = (leafIndex: number) => (at: HashAt) => inclusionProof(at, leafIndex, size);
-  const paths = await computeAll(
-    db,
-    log,
-    logged.map(([, leafIndex]) => pathOf(leafIndex)),
-  );
+  const tiles = logged.flatMap(([, leafIndex]) => tilesOfProof(leafIndex, size));
+  const at = await readHashes(db, log, tiles);
   const entries = await readData(
     db,
     logged.map(([key]) => key),
   );
   const proofs = new Map<Key, InclusionProof>();
-  for (const [place, [key, leafIndex]] of logged.entries()) {
+  for (const [key, leafIndex] of logged) {
     const entry = entries.get(key);
     if (entry === undefined) continue;
-    const hashes = paths[place]?.map((hash) => Buffer.from(hash)) ?? [];
+    const hashes = inclusionProof(at, leafIndex, size).map((hash) => Buffer.from(hash));
     proofs.set(key, { leafIndex, entry, hashes, treeSize: size, rootHash: Buffer.from(root), checkpoint });
+    // A proof takes a millisecond, and a page has a hundred.
+    await yieldToEventLoop();
   }
   return proofs;
 }

@@ -152,6 +152,18 @@ export function edgeOf(size: number): Pick<Tile, 'level' | 'index'>[] {
 }
 
 /**
+ * The tiles from which the proof of a leaf is computed: those over the leaf, and the edge. The proof that a tree
+ * has grown from the one that ends with this leaf takes the same ones.
+ */
+export function tilesOfProof(index: number, size: number): Pick<Tile, 'level' | 'index'>[] {
+  const tiles = edgeOf(size);
+  for (let level = 0; widthOf(size, level) > 0; level += 1) {
+    tiles.push({ level, index: Math.floor(index / TILE_WIDTH ** (level + 1)) });
+  }
+  return tiles;
+}
+
+/**
  * Appends leaves.
  * @param edge the tiles of `edgeOf(size)`
  * @param leaves their hashes, 32 bytes each
@@ -193,14 +205,3 @@ export function hashesOf(tiles: readonly Tile[]): HashAt {
 }
 
 export class MissingHash extends Error {}
-
-/** The tiles that a computation reads, which depend on sizes alone, not on hashes. */
-export function tilesFor(compute: (at: HashAt) => unknown): Pick<Tile, 'level' | 'index'>[] {
-  const needed = new Map<string, Pick<Tile, 'level' | 'index'>>();
-  compute((level, index) => {
-    const tile = { level, index: Math.floor(index / TILE_WIDTH) };
-    needed.set(`${tile.level}/${tile.index}`, tile);
-    return Buffer.alloc(HASH_BYTES);
-  });
-  return [...needed.values()];
-}

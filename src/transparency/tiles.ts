@@ -4,8 +4,7 @@
 import { sql } from 'drizzle-orm';
 import type { Db, Tx } from '../db/connection.ts';
 import { transparencyTiles } from '../db/tables/index.ts';
-import { yieldToEventLoop } from '../lib/yieldToEventLoop.ts';
-import { HASH_BYTES, hashesOf, tilesFor, TILE_WIDTH, widthOf, type HashAt, type Tile } from './merkle.ts';
+import { HASH_BYTES, hashesOf, TILE_WIDTH, widthOf, type HashAt, type Tile } from './merkle.ts';
 import type { LogName } from './leaves.ts';
 
 type Reader = Pick<Db, 'select'>;
@@ -25,31 +24,14 @@ export async function readTiles(
   return rows.map((row) => ({ ...row, hashes: Buffer.from(row.hashes) }));
 }
 
-/** Computes from the stored tiles. @throws MissingHash when the log lacks a needed hash */
-export async function computeFrom<T>(db: Reader, log: LogName, compute: (at: HashAt) => T): Promise<T> {
-  const [value] = await computeAll(db, log, [compute]);
-  return value as T;
-}
-
-/** Like computeFrom; all tiles are read in one statement. */
-export async function computeAll<T>(
+/** Reads the hashes in tiles of the log, each of which may be named many times. */
+export async function readHashes(
   db: Reader,
   log: LogName,
-  computations: readonly ((at: HashAt) => T)[],
-): Promise<T[]> {
-  const places = new Map<string, Pick<Tile, 'level' | 'index'>>();
-  for (const compute of computations) {
-    for (const tile of tilesFor(compute)) places.set(`${tile.level}/${tile.index}`, tile);
-    // A proof takes a millisecond, and a page has a hundred.
-    await yieldToEventLoop();
-  }
-  const at = hashesOf(await readTiles(db, log, [...places.values()]));
-  const values: T[] = [];
-  for (const compute of computations) {
-    values.push(compute(at));
-    await yieldToEventLoop();
-  }
-  return values;
+  places: readonly Pick<Tile, 'level' | 'index'>[],
+): Promise<HashAt> {
+  const distinct = new Map(places.map((place) => [`${place.level}/${place.index}`, place]));
+  return hashesOf(await readTiles(db, log, [...distinct.values()]));
 }
 
 /**

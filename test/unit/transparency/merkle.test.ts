@@ -13,7 +13,7 @@ import {
   leafHash,
   rootOf,
   rootOfProof,
-  tilesFor,
+  tilesOfProof,
   type Tile,
 } from '../../../src/transparency/merkle.ts';
 
@@ -104,6 +104,9 @@ describe('the reference tree of eight leaves', () => {
 
 describe('a tree in tiles', () => {
   const leaves = Array.from({ length: 66_000 }, (_, index) => leafHash(Buffer.from(String(index))));
+  const tiles = treeOf(leaves, 4_096);
+  const only = (places: readonly Pick<Tile, 'level' | 'index'>[]) =>
+    tiles.filter((tile) => places.some(({ level, index }) => tile.level === level && tile.index === index));
 
   it('has the roots of the definition, whatever is appended at a time', () => {
     for (const [size, atATime] of [
@@ -120,16 +123,28 @@ describe('a tree in tiles', () => {
     }
   });
 
-  it('needs a few tiles of three levels', () => {
-    const tiles = treeOf(leaves, 4_096);
-    const compute = (at: Parameters<typeof rootOf>[0]) => hex([rootOf(at, leaves.length)]);
-    const needed = tilesFor(compute).map(({ level, index }) => `${level}/${index}`);
-    expect(needed.sort()).toEqual(['0/257', '1/1', '2/0']);
-    const few = tiles.filter(({ level, index }) => needed.includes(`${level}/${index}`));
-    expect(compute(hashesOf(few))).toEqual(hex([definedRoot(leaves)]));
-    expect(tiles.every(({ hashes }) => hashes.length % HASH_BYTES === 0)).toBe(true);
-    expect(() => compute(hashesOf(few.slice(1)))).toThrow(/lacks hash/);
+  it('needs the tiles of its edge, of three levels', () => {
+    const few = only(edgeOf(leaves.length));
+    expect(few.map(({ level, index }) => `${level}/${index}`).sort()).toEqual(['0/257', '1/1', '2/0']);
+    expect(hex([rootOf(hashesOf(few), leaves.length)])).toEqual(hex([definedRoot(leaves)]));
+    expect(few.every(({ hashes }) => hashes.length % HASH_BYTES === 0)).toBe(true);
+    expect(() => rootOf(hashesOf(few.slice(1)), leaves.length)).toThrow(/lacks hash/);
   });
+
+  it.each([1, 2, 255, 256, 257, 511, 512, 513, 65_535, 65_536, 65_537, 65_792, 66_000])(
+    'needs for proofs at a size of %i the tiles over the leaf and its edge',
+    (size) => {
+      const all = hashesOf(tiles);
+      const places = [0, 1, 127, 128, 255, 256, 32_767, 32_768, 65_535, 65_536, size - 2, size - 1];
+      for (const index of places.filter((place) => place >= 0 && place < size)) {
+        const at = hashesOf(only(tilesOfProof(index, size)));
+        expect(hex(inclusionProof(at, index, size))).toEqual(hex(inclusionProof(all, index, size)));
+        expect(hex(consistencyProof(at, index + 1, size))).toEqual(
+          hex(consistencyProof(all, index + 1, size)),
+        );
+      }
+    },
+  );
 });
 
 describe('a proof of inclusion', () => {
