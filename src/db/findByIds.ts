@@ -5,7 +5,7 @@ import { eq, getTableName, sql, type AnyColumn } from 'drizzle-orm';
 import { QueryBuilder, type PgTable, type PgUpdateSetSource } from 'drizzle-orm/pg-core';
 import type { Db, Tx } from './connection.ts';
 import { hotSelect } from './hotQueries.ts';
-import { isOneOf, isOneOfPairs, type Pair } from './manyRows.ts';
+import { isOneOf, isOneOfKeys, type Pair } from './manyRows.ts';
 
 /** A table or view. */
 interface Source<Row> {
@@ -69,7 +69,7 @@ export async function findByPairs<Row>(
   // Several fields of an object may ask for one pair.
   const different = new Map(pairs.map((pair) => [pair.join(' '), pair]));
   const rows = db.select().from(source as unknown as PgTable);
-  const found = (await rows.where(isOneOfPairs(columns, [...different.values()]))) as Row[];
+  const found = (await rows.where(isOneOfKeys(columns, [...different.values()]))) as Row[];
   const byPair = new Map(found.map((row) => [pairOf(row).join(' '), row]));
   return new Map(
     pairs.flatMap((pair): [Pair, Row][] => {

@@ -115,11 +115,16 @@ export function isOneOf(column: AnyColumn, values: readonly string[] | Placehold
 export type Pair = readonly [string, number];
 
 /**
- * The row is the one that has one of these pairs in two columns, which are a unique key. A list of alternatives
- * would take the planner longer than as many statements, and a join may read all rows with one value of a pair.
+ * The row is the one that has the values of one of these keys in the columns, which are a unique key. A list of
+ * alternatives would take the planner longer than as many statements, and a join may read all rows with one
+ * value of a key.
  */
-export function isOneOfPairs([first, second]: readonly [AnyColumn, AnyColumn], pairs: readonly Pair[]): SQL {
-  return isFoundByEach(first.table, pairs, sql`${isElement(first, 0)} AND ${isElement(second, 1)} LIMIT 1`);
+export function isOneOfKeys(
+  columns: readonly [AnyColumn, ...AnyColumn[]],
+  keys: readonly (readonly (string | number)[])[],
+): SQL {
+  const isKey = sql.join(columns.map(isElement), sql` AND `);
+  return isFoundByEach(columns[0].table, keys, sql`${isKey} LIMIT 1`);
 }
 
 /**
@@ -153,7 +158,7 @@ function isFoundByEach(table: Table, tuples: readonly (readonly unknown[])[], se
 }
 
 /** The column equals this element of the tuple. */
-function isElement(column: AnyColumn, at: 0 | 1): SQL {
+function isElement(column: AnyColumn, at: number): SQL {
   return sql`${column} = (tuple.value ->> ${sql.raw(`${at}`)})::${sql.raw(column.getSQLType())}`;
 }
 

@@ -3,6 +3,7 @@
  */
 import { sql } from 'drizzle-orm';
 import type { Db, Tx } from '../db/connection.ts';
+import { isOneOfKeys } from '../db/manyRows.ts';
 import { transparencyTiles } from '../db/tables/index.ts';
 import { HASH_BYTES, hashesOf, TILE_WIDTH, widthOf, type HashAt, type Tile } from './merkle.ts';
 import type { LogName } from './leaves.ts';
@@ -16,11 +17,11 @@ export async function readTiles(
 ): Promise<Tile[]> {
   if (places.length === 0) return [];
   const { level, index, hashes } = transparencyTiles;
-  const wanted = places.map((place) => sql`(${place.level}::int, ${place.index}::bigint)`);
+  const keys = places.map((place) => [log, place.level, place.index]);
   const rows = await db
     .select({ level, index, hashes })
     .from(transparencyTiles)
-    .where(sql`${transparencyTiles.log} = ${log} AND (${level}, ${index}) IN (${sql.join(wanted, sql`, `)})`);
+    .where(isOneOfKeys([transparencyTiles.log, level, index], keys));
   return rows.map((row) => ({ ...row, hashes: Buffer.from(row.hashes) }));
 }
 

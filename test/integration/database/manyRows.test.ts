@@ -1,9 +1,10 @@
 /** Statements about many rows write what Drizzle would write, with one text for any number of rows. */
 import { eq, inArray, sql, type SQL } from 'drizzle-orm';
 import { PgDialect } from 'drizzle-orm/pg-core';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { inOneStatement, insertionOf, insertRows, isOneOf } from '../../../src/db/manyRows.ts';
 import { events, transactions } from '../../../src/ledger/network/embedded/tables.ts';
+import { readTiles } from '../../../src/transparency/tiles.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 
 let database: TestDatabase;
@@ -104,4 +105,17 @@ it('has one text for any number of rows or values, so that it stays prepared', a
   note(isOneOf(transactions.hash, ['a']));
   note(isOneOf(transactions.hash, ['a', 'b', 'c']));
   expect(texts.size).toBe(1);
+  const { db: real } = database.handle;
+  const sent = vi.spyOn(
+    real._.session as unknown as { prepareQuery(query: { sql: string }): unknown },
+    'prepareQuery',
+  );
+  await readTiles(real, 'audit', [{ level: 0, index: 7 }]);
+  await readTiles(
+    real,
+    'audit',
+    [0, 1, 2].map((level) => ({ level, index: 7 })),
+  );
+  expect(new Set(sent.mock.calls.map(([query]) => query.sql)).size).toBe(1);
+  sent.mockRestore();
 });
