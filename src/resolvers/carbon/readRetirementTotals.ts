@@ -2,7 +2,7 @@
  * Adds up retirements by day, project, country or vintage: from the totals that the database keeps, or, for
  * given beneficiaries, from their records.
  */
-import { and, eq, isNotNull, isNull, sql, type SQL } from 'drizzle-orm';
+import { and, eq, isNotNull, isNull, or, sql, type SQL } from 'drizzle-orm';
 import { isAmong, isWithin, matching } from '../../db/conditions.ts';
 import type { KeysetPage, PageSource } from '../../db/keyset.ts';
 import { projects, retirementRecords, retirementTotals } from '../../db/tables/index.ts';
@@ -42,7 +42,8 @@ const DIMENSIONS = {
 
 /**
  * Lists groups that have retirements, in descending order. Its pages and its count throw DomainError
- * BAD_USER_INPUT for times within a day, RESULT_TOO_LARGE for too many records of beneficiaries.
+ * BAD_USER_INPUT for times within a day. Its pages throw RESULT_TOO_LARGE for too many records of
+ * beneficiaries; its count, which is given with a page, does not.
  */
 export function readRetirementTotals(
   { publicReads, network }: Needs<'publicReads' | 'network'>,
@@ -65,7 +66,8 @@ async function selectTotals(
   filter: RecordFilter,
   page: KeysetPage<TotalsCursor>,
 ): Promise<RetirementTotal[]> {
-  const isTooLarge = sql`(SELECT count(*) > ${MAX_RECORDS_ADDED_UP} FROM source)`;
+  const isTooLarge =
+    filter.beneficiaries == null ? sql`false` : sql`(SELECT count(*) > ${MAX_RECORDS_ADDED_UP} FROM source)`;
   const value = groupBy === 'DAY' ? sql`key::numeric` : sql`sum(amount_base_units)`;
   const beyond = and(
     sql`sum(retirements) > 0`,
@@ -74,6 +76,7 @@ async function selectTotals(
   );
   const direction = sql.raw(page.inverted ? 'ASC' : 'DESC');
   const source = readSource(deps, groupBy, filter);
+  // An empty page has to be refused too: its groups may be among the records that were not read.
   const rows = await deps.db.execute<{
     key: string;
     amount_base_units: string;
@@ -82,8 +85,8 @@ async function selectTotals(
   }>(
     sql`WITH source (key, amount_base_units, retirements) AS ${source}
       SELECT key, sum(amount_base_units)::text AS amount_base_units, sum(retirements)::int AS retirements,
-        ${filter.beneficiaries == null ? sql`false` : isTooLarge} AS too_large
-      FROM source GROUP BY key HAVING ${beyond} ORDER BY ${value} ${direction}, key ${direction} LIMIT ${page.limit}`,
+        ${isTooLarge} AS too_large
+      FROM source GROUP BY key HAVING ${or(isTooLarge, beyond)} ORDER BY ${value} ${direction}, key ${direction} LIMIT ${page.limit}`,
   );
   if (rows.some((row) => row.too_large)) throw tooManyRecords();
   return rows.map(({ key, amount_base_units: amount, retirements }) => ({

@@ -338,6 +338,14 @@ describe('of a beneficiary with more retirements than are added up', () => {
     expect(errors[0]?.extensions).toMatchObject({ code: 'RESULT_TOO_LARGE', limit: 50_000 });
   });
 
+  it('refuses a page behind the last group that it has read', async () => {
+    const totals = readRetirementTotals(market.app.dependencies, 'DAY', { beneficiaries: ['Many'] });
+    const after = { value: '-1', key: '-1' };
+    await expect(totals.list({ limit: 1, inverted: false, after })).rejects.toMatchObject({
+      code: 'RESULT_TOO_LARGE',
+    });
+  });
+
   it('reads no more records of several than of one', async () => {
     const { db } = market.database.handle;
     const [row] = await db.transaction(async (tx) => {
