@@ -61,11 +61,13 @@ export async function comeToRest(lab: Lab, sinceMs: number): Promise<Rest> {
   };
   try {
     for (;;) {
+      // Before the work is counted: between the two, the work that a halt held up may have gone on.
+      const isWaiting = await isHeldUpByHalt(sql);
       const stuck = await countBy(
         `::text NOT IN ('SUCCEEDED', 'REFUSED', 'SETTLED', 'REFUNDED', 'CLOSED', 'RETIRED', 'NEEDS_REVIEW')`,
       );
       const afterMs = Date.now() - sinceMs;
-      if (Object.keys(stuck).length === 0 && (afterMs > HALT_ENDS_WITHIN_MS || !(await isHalted(sql))))
+      if (Object.keys(stuck).length === 0 && (afterMs > HALT_ENDS_WITHIN_MS || !isWaiting))
         return await settled(afterMs, stuck);
       if (afterMs > REST_WITHIN_MS) return await settled(null, stuck);
       await delay(POLL_MS);
@@ -75,9 +77,10 @@ export async function comeToRest(lab: Lab, sinceMs: number): Promise<Rest> {
   }
 }
 
-/** What went to review for the halt alone goes on when the halt ends. */
-async function isHalted(sql: ReturnType<Lab['sql']>): Promise<boolean> {
-  const rows = await sql`SELECT FROM signing_accounts WHERE halted_because IS NOT NULL LIMIT 1`;
+/** What went to review for the halt alone goes on after its end, while the account's review is due. */
+async function isHeldUpByHalt(sql: ReturnType<Lab['sql']>): Promise<boolean> {
+  const rows = await sql`SELECT FROM signing_accounts
+    WHERE halted_because IS NOT NULL OR review_due_at IS NOT NULL LIMIT 1`;
   return rows.length > 0;
 }
 
