@@ -115,9 +115,8 @@ export function isOneOf(column: AnyColumn, values: readonly string[] | Placehold
 export type Pair = readonly [string, number];
 
 /**
- * The row is the one that has the values of one of these keys in the columns, which are a unique key. A list of
- * alternatives would take the planner longer than as many statements, and a join may read all rows with one
- * value of a key.
+ * The row has one of these keys: its values in the columns, which are a unique key. A list of alternatives
+ * would take the planner longer than as many statements, and a join may read all rows with one value of a key.
  */
 export function isOneOfKeys(
   columns: readonly [AnyColumn, ...AnyColumn[]],

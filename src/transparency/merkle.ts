@@ -152,8 +152,8 @@ export function edgeOf(size: number): Pick<Tile, 'level' | 'index'>[] {
 }
 
 /**
- * The tiles from which the proof of a leaf is computed: those over the leaf, and the edge. The proof that a tree
- * has grown from the one that ends with this leaf takes the same ones.
+ * The tiles from which the proof of a leaf is computed: those over the leaf, and the edge. The proof that a
+ * tree has grown from the one that ends with this leaf takes the same ones.
  */
 export function tilesOfProof(index: number, size: number): Pick<Tile, 'level' | 'index'>[] {
   const tiles = edgeOf(size);
