@@ -19,8 +19,8 @@ import type { Address } from '../../../ledger/network/port.ts';
 import type { PayoutAccount, Quote } from '../../../ramp/port.ts';
 import { awaitState, readRefusalReason } from '../../core/awaitState.ts';
 import { OFF_RAMP_SESSIONS } from './offRampMoves.ts';
-import { checkCashOut, requireUnpaid, type CashOutPlan } from './checkCashOut.ts';
-import { readPromisedKg, requireAvailable, type Holding } from './holding.ts';
+import { checkCashOut, type CashOutPlan } from './checkCashOut.ts';
+import { readClaims, requireFree, type Holding } from './holding.ts';
 import type { Needs } from '../../core/dependencies.ts';
 import { requireUnpledged } from '../findPledge.ts';
 import { requireOffRampSession, type OffRampSession, type OffRampState } from './findOffRampSession.ts';
@@ -211,10 +211,11 @@ async function requireLeft(
   holding: Holding,
 ): Promise<void> {
   await lockById(tx, receipts, receipt.id);
-  await requireUnpledged({ db: tx }, receipt);
-  const promisedKg = await readPromisedKg(tx, plan, { exceptIds: holding.landedIds });
-  requireAvailable(deps.network, plan, holding, promisedKg);
-  await requireUnpaid(tx, deps.network, plan);
+  const [, claims] = await Promise.all([
+    requireUnpledged({ db: tx }, receipt),
+    readClaims(tx, plan, 'all', holding.landedIds),
+  ]);
+  requireFree(deps.network, plan, holding, claims);
 }
 
 /**

@@ -2,19 +2,17 @@
  * Checks everything about an off-ramp session that can fail before the provider is asked for a session,
  * because a payout that the provider has begun can't be taken back.
  */
-import { and, eq, isNotNull, lt, ne, or, sum } from 'drizzle-orm';
 import type { Db, Tx } from '../../../db/connection.ts';
 import { lockById } from '../../../db/findByIds.ts';
-import { offRampSessions, receipts } from '../../../db/tables/index.ts';
+import { receipts } from '../../../db/tables/index.ts';
 import { DomainError } from '../../../lib/errors.ts';
 import { NetworkRefusal, type LedgerNetwork, type SettlementContract } from '../../../ledger/network/port.ts';
 import type { RampStatus } from '../../../ramp/port.ts';
 import { receiptExpired } from '../findReceipt.ts';
 import type { OffRampSession } from './findOffRampSession.ts';
 import { requireUnpledged } from '../findPledge.ts';
-import { isTaken, remainingOf } from '../readTaken.ts';
 import { toBaseUnits } from '../../../ledger/units.ts';
-import { requireHolding, type Holding } from './holding.ts';
+import { readClaims, requireHolding, requireUnpaid, type Holding } from './holding.ts';
 
 export interface CashOutPlan {
   /** Our reference of the session. */
@@ -40,7 +38,6 @@ export async function checkCashOut(
     network.settlementContract(),
     requireUnexpired(network, plan.tokenAddress),
     requireHolding(deps, plan),
-    requireUnpaid(deps.db, network, plan, { beforeId: plan.id }),
   ]);
   if (settlement === null) throw noSettlement();
   if (settlement.paused) {
@@ -65,48 +62,6 @@ export async function requireUnexpired(
 }
 
 /**
- * Custody may also be the treasury, and then holds tokens that were paid out before: it pays no kilogram of a
- * receipt twice. Tokens in a holder's wallet belong to the holder, wherever they came from.
- * @param counted of the sessions without a deposit: those older than `beforeId`, all but `exceptId`, or all
- * @throws DomainError INSUFFICIENT_BALANCE
- */
-export async function requireUnpaid(
-  db: Pick<Db, 'select'>,
-  { custodyAddress }: Pick<LedgerNetwork, 'custodyAddress'>,
-  { receiptId, depositorAddress, tokenAmountKg }: CashOutPlan,
-  { beforeId, exceptId }: { beforeId?: string; exceptId?: string } = {},
-): Promise<void> {
-  if (depositorAddress !== custodyAddress) return;
-  const { depositedAt, id } = offRampSessions;
-  const taken = and(
-    eq(offRampSessions.receiptId, receipts.id),
-    isTaken,
-    beforeId === undefined ? undefined : or(isNotNull(depositedAt), lt(id, beforeId)),
-    exceptId === undefined ? undefined : ne(id, exceptId),
-  );
-  const [row] = await db
-    .select({ quantityKg: receipts.quantityKg, takenKg: sum(offRampSessions.tokenAmountKg) })
-    .from(receipts)
-    .leftJoin(offRampSessions, taken)
-    .where(eq(receipts.id, receiptId))
-    .groupBy(receipts.id);
-  const quantityKg = row?.quantityKg ?? 0n;
-  const takenKg = BigInt(row?.takenKg ?? 0);
-  const available = remainingOf(quantityKg, takenKg);
-  if (available >= tokenAmountKg) return;
-  throw new DomainError(
-    'INSUFFICIENT_BALANCE',
-    `${tokenAmountKg} kg were to be cashed out, but of the ${quantityKg} kg of the receipt ${takenKg} kg were paid out before, or are ` +
-      `promised to other off-ramp sessions: ${available} kg are left.`,
-    {
-      field: 'input.tokenAmount',
-      requested: tokenAmountKg.toString(),
-      available: available.toString(),
-    },
-  );
-}
-
-/**
  * For a session that is deposited after all, because it was paid. While it was CLOSED, its receipt could be
  * pledged, and its kilograms cashed out by another session, which has passed this check and may deposit at
  * any time. Locks the receipt.
@@ -115,12 +70,12 @@ export async function requireUnpaid(
 export async function requireStillFree(
   tx: Tx,
   network: Pick<LedgerNetwork, 'custodyAddress'>,
-  session: CashOutPlan & { id: string },
+  session: CashOutPlan,
 ): Promise<void> {
   const { receiptId, tokenAddress } = session;
   await lockById(tx, receipts, receiptId);
   await requireUnpledged({ db: tx }, { id: receiptId, tokenAddress });
-  await requireUnpaid(tx, network, session, { exceptId: session.id });
+  requireUnpaid(network, session, await readClaims(tx, session, 'all'));
 }
 
 /** Describes a payout without a deposit that is not custody's to make. */
