@@ -150,7 +150,10 @@ export async function replaceAttempt(deps: SubmissionDependencies, latest: Attem
   });
 }
 
-/** The caller holds the submission's row lock. */
+/**
+ * The caller holds the submission's row lock, or has just inserted the row.
+ * @param replaces null for a submission's first attempt
+ */
 export async function insertAttempt(
   tx: Tx,
   deps: Pick<SubmissionDependencies, 'clock'>,
@@ -158,7 +161,7 @@ export async function insertAttempt(
   prepared: PreparedTransaction,
   replaces: string | null,
 ): Promise<Attempt> {
-  const number = (await readLastNumber(tx, submissionId)) + 1;
+  const number = replaces === null ? 1 : (await readLastNumber(tx, submissionId)) + 1;
   const attempt = freshAttempt(prepared, { submissionId, number, replaces, createdAt: deps.clock.now() });
   await tx.insert(attempts).values(attempt);
   return attempt;

@@ -20,7 +20,7 @@ import { applyEvent } from '../warehouse/offRamp/applyEvent.ts';
 import { lockOffRampSession } from '../warehouse/offRamp/offRampMoves.ts';
 import { requireSettlementOf } from '../warehouse/offRamp/checkCashOut.ts';
 import type { Needs } from '../core/dependencies.ts';
-import { findOffRampSession, type OffRampSession } from '../warehouse/offRamp/findOffRampSession.ts';
+import { requireOffRampSession, type OffRampSession } from '../warehouse/offRamp/findOffRampSession.ts';
 import { readActTransactions, requireHolderAct, type HolderAct } from './findHolderAct.ts';
 import { isSignatureAwaited, requireSignatureAwaited } from '../warehouse/offRamp/stepHolderDeposit.ts';
 
@@ -38,7 +38,9 @@ export async function submitSigned(
   signed: string,
 ): Promise<HolderAct> {
   const opened = await openSigned(deps, act, signed);
-  const isLanded = await hasLandedAlready(deps, act, opened);
+  const session = await unsignedSessionOf(deps, act);
+  const isLanded = await hasLandedAlready(deps, act, opened, session);
+  if (session !== null) await requireSettlementOf(deps.network, session);
   const targetId = await commit(deps, act, { opened, isLanded });
   await deps.submission.crashPoint('attempt-committed');
   deps.stateSignal.notify(NEW_SUBMISSION);
@@ -78,16 +80,13 @@ async function hasLandedAlready(
   deps: Needs<'db' | 'network'>,
   act: HolderAct,
   opened: PreparedTransaction,
+  session: OffRampSession | null,
 ): Promise<boolean> {
   if (act.state === 'EXPIRED') return hasLandedInstead(deps, act, opened);
   if (act.submission !== null) return false;
   const { validUntil } = opened;
   const isPast = validUntil !== null && (await deps.network.status()).closedAt > validUntil;
-  if (
-    !isPast &&
-    (act.offRampSessionId === null || (await isSignatureAwaited(deps, await sessionOf(deps, act))))
-  )
-    return false;
+  if (!isPast && (session === null || (await isSignatureAwaited(deps, session)))) return false;
   const { status } = await deps.network.outcome(opened);
   if (isPast && (status === 'dead' || status === 'undeterminable')) {
     throw refusedByLedger(act, NEVER_SIGNED_AGAIN.reason, NEVER_SIGNED_AGAIN.message);
@@ -141,8 +140,6 @@ async function commit(deps: CommitNeeds, act: HolderAct, signed: Signed): Promis
     call.kind === 'depositOffRamp' && offRampSessionId !== null
       ? { targetType: 'OFF_RAMP_SESSION', targetId: offRampSessionId }
       : { targetType: 'HOLDER_ACT', targetId: act.id };
-  if (call.kind !== 'retire' && act.submission === null)
-    await requireSettlementOf(deps.network, await sessionOf(deps, act));
   const isNew = act.submission === null || (act.state === 'EXPIRED' && signed.isLanded);
   const known = isNew ? await commitNew(deps, act, target, signed) : (act.submission?.id ?? null);
   // Settling locks the submission before the session and the act, so an act that has a submission is changed
@@ -174,8 +171,8 @@ async function commitNew(
   });
 }
 
-async function sessionOf(deps: Needs<'db'>, act: HolderAct): Promise<OffRampSession> {
-  const session = act.offRampSessionId === null ? null : await findOffRampSession(deps, act.offRampSessionId);
-  if (!session) throw new Error(`holder's act ${act.id} has no off-ramp session`);
-  return session;
+/** The session of an act that was never submitted; null for a retirement, which has none. */
+async function unsignedSessionOf(deps: Needs<'db'>, act: HolderAct): Promise<OffRampSession | null> {
+  if (act.submission !== null || act.offRampSessionId === null) return null;
+  return requireOffRampSession(deps, act.offRampSessionId);
 }
