@@ -42,11 +42,11 @@ interface Skipped {
   nullIfUnreadable: number;
 }
 
-export async function reconcilePayouts(deps: PayoutDependencies): Promise<Comparison> {
+export async function reconcilePayouts(deps: PayoutDependencies, pauseMs = PAUSE_MS): Promise<Comparison> {
   const compared = nothingCompared();
   const skipped: Skipped = { ofOthers: 0, unanswered: 0, refused: 0, nullIfUnreadable: 0 };
   const limit = pLimit(MAX_CONCURRENT_QUESTIONS);
-  const find = createQuestion(deps.ramp);
+  const find = createQuestion(deps.ramp, pauseMs);
   const ask = async (session: Session) => {
     if (session.providerName !== deps.ramp.name) {
       skipped.ofOthers += 1;
@@ -73,13 +73,16 @@ type Answer = RampSession | null | 'NO_ANSWER' | 'REFUSED';
  * Asks each question a second time after a pause, and waits while the provider wants no requests, because
  * they would all fail.
  */
-function createQuestion(ramp: PayoutDependencies['ramp']): (reference: string) => Promise<Answer> {
+function createQuestion(
+  ramp: PayoutDependencies['ramp'],
+  pauseMs: number,
+): (reference: string) => Promise<Answer> {
   /** Successive questions without an answer. */
   let unanswered = 0;
   return async (reference) => {
     for (let tries = 0; tries < TRIES; tries++) {
       if (unanswered >= MAX_UNANSWERED) return 'NO_ANSWER';
-      const waitMs = Math.max(ramp.freeInMs?.() ?? 0, tries === 0 ? 0 : PAUSE_MS);
+      const waitMs = Math.max(ramp.freeInMs?.() ?? 0, tries === 0 ? 0 : pauseMs);
       if (waitMs > 0) await delay(Math.min(waitMs, MAX_PAUSE_MS));
       const answer = await find(ramp, reference);
       if (answer !== 'NO_ANSWER') {

@@ -151,8 +151,7 @@ async function changeCap(
       .select()
       .from(issuanceCaps)
       .where(and(eq(warehouse, warehouseId), eq(key, commodityKey), isLast));
-    const isSpelledAlike = limitKg === null || last?.commodityType === commodityType;
-    if (last?.limitKg === limitKg && isSpelledAlike) return [last];
+    if (last?.limitKg === limitKg && last.commodityType === commodityType) return [last];
     const { id = deps.ids.next(), number = 0 } = last ?? {};
     const cap = { warehouseId, commodityType, commodityKey, limitKg };
     return tx

@@ -370,11 +370,14 @@ describe('a cash-out that ended otherwise than its provider says', () => {
 });
 
 describe('a provider that does not answer each question', () => {
-  /** More than the four requests that run at once. */
-  const SESSIONS = 6;
+  /** More than the twelve that it may leave unanswered, and the three others that are asked meanwhile. */
+  const SESSIONS = 18;
   const ids: string[] = [];
   beforeAll(async () => {
-    for (let count = 0; count < SESSIONS; count++) ids.push((await depositedCashOut(platform)).id);
+    const receipt = await activeReceipt(platform);
+    for (let count = 0; count < SESSIONS; count++) {
+      ids.push((await depositedCashOut(platform, receipt, { tokenAmount: 1n })).id);
+    }
   });
 
   /** @param failsAt the error of a request by its number, from 1 on; null for an answer */
@@ -386,11 +389,8 @@ describe('a provider that does not answer each question', () => {
       if (code !== null) throw new DomainError(code, 'a test says so');
       return ramp.findSessionByReference(reference);
     };
-    const { findings, notProved } = await reconcilePayouts({
-      db,
-      ramp: { name: ramp.name, findSessionByReference, ...(freeInMs ? { freeInMs } : {}) },
-      offRampSessionIds: ids,
-    });
+    const asked = { name: ramp.name, findSessionByReference, ...(freeInMs ? { freeInMs } : {}) };
+    const { findings, notProved } = await reconcilePayouts({ db, ramp: asked, offRampSessionIds: ids }, 1);
     expect(findings).toEqual([]);
     return { requests, notProved: notProved.map(({ obstacle, message }) => `${obstacle}: ${message}`) };
   }
@@ -401,6 +401,13 @@ describe('a provider that does not answer each question', () => {
       request <= failures ? 'RAMP_UNAVAILABLE' : null,
     );
     expect([requests, notProved]).toEqual([SESSIONS + failures, []]);
+  });
+
+  it('is not asked for ever when it answers nothing', async () => {
+    const { requests, notProved } = await compareAll(() => 'RAMP_UNAVAILABLE');
+    expect(requests).toBeGreaterThanOrEqual(2 * 12);
+    expect(requests).toBeLessThanOrEqual(2 * (12 + 3));
+    expect(notProved).toEqual([`NO_ANSWER: of ${SESSIONS} payouts the provider "manual" gave no answer`]);
   });
 
   it('is left alone for as long as it wants', async () => {

@@ -257,6 +257,21 @@ describe('checks before the provider is called', () => {
     await network.pauseToken(receipt.tokenAddress, false);
   });
 
+  it('refuses an expired receipt before anything is stored', async () => {
+    const receipt = await activeReceipt(platform);
+    const { tokenAddress } = receipt;
+    const { dependencies } = platform;
+    const expiryOf: typeof network.expiryOf = async () => [
+      { tokenAddress, isExpired: true, status: 'DRAFT' },
+    ];
+    const late = { ...dependencies, network: { ...dependencies.network, expiryOf } };
+    await expect(cashOut(late, farmer, cashOutInput(receipt))).rejects.toMatchObject({
+      code: 'RECEIPT_EXPIRED',
+    });
+    const { db } = database.handle;
+    expect(await db.$count(offRampSessions, eq(offRampSessions.receiptId, receipt.id))).toBe(0);
+  });
+
   it('refuses an unknown currency and a provider that can not be asked', async () => {
     const receipt = await activeReceipt(platform);
     expect(await refusalOf(receipt, { fiatCurrency: 'EUR' })).toMatchObject({

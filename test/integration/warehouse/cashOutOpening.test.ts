@@ -57,7 +57,7 @@ beforeAll(async () => {
   network = await embeddedNetworkOn(database.handle);
   const working = await platformOn(database.handle, network);
   await working.start();
-  for (let i = 0; i < 2 * failures.length + 24; i++) receipts.push(await activeReceipt(working));
+  for (let i = 0; i < 2 * failures.length + 25; i++) receipts.push(await activeReceipt(working));
   receiptOfHolder = await activeReceipt(working, { farmerAddress: holder.address });
   await working.stop();
   await startAnew();
@@ -312,6 +312,17 @@ it('is decided by an operator when the provider answers look-ups with other payo
   dependencies.ramp = shown;
   expect(await step(id)).toMatchObject({ state: 'CLOSED', providerStatus: 'failed' });
   expect(await atProvider(id)).toBe('failed');
+});
+
+it('is opened although a later one wants the rest of what custody holds no longer: that one is refused', async () => {
+  const receipt = nextReceipt();
+  const [{ id: older }, { id: later }] = [
+    await cashOut(platform.dependencies, farmer, cashOutInput(receipt, { tokenAmount: 600n })),
+    await cashOut(platform.dependencies, farmer, cashOutInput(receipt, { tokenAmount: 400n })),
+  ];
+  await network.transfer(receipt.tokenAddress, stranger.address, toBaseUnits(400n));
+  expect(await step(older)).toMatchObject({ state: 'DEPOSITING' });
+  expect(await step(later)).toMatchObject({ state: 'CLOSED', refusalCode: 'INSUFFICIENT_BALANCE' });
 });
 
 it('that is cancelled while its end is looked at says so', async () => {

@@ -4,12 +4,20 @@
  */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { lockById } from '../../../src/db/findByIds.ts';
+import { receipts } from '../../../src/db/tables/index.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
 import { pledgeReceipt } from '../../../src/resolvers/warehouse/pledgeReceipt.ts';
 import { cashOut } from '../../../src/resolvers/warehouse/offRamp/cashOut.ts';
+import { findOffRampSession } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
+import { DomainError } from '../../../src/lib/errors.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
 import type { TestDatabase } from '../../support/database/database.ts';
-import { startPlatform, type StartedPlatform } from '../../support/platform.ts';
+import { countLockWaits } from '../../support/database/lockWaits.ts';
+import { embeddedNetworkOn, startPlatform, type StartedPlatform } from '../../support/platform.ts';
+import { createEmbeddedHolder } from '../../support/wallets/embeddedWallets.ts';
+import { depositInputOf, prepareDeposit } from '../../support/wallets/walletCashOuts.ts';
+import { signAndSubmit } from '../../support/wallets/walletWorld.ts';
 import {
   activeReceipt,
   cashOutInput,
@@ -71,6 +79,80 @@ it('are not promised to a cash-out that another one has overtaken during its che
     code: 'INSUFFICIENT_BALANCE',
     details: { available: '100' },
   });
+});
+
+it('are promised to one of two cash-outs that reach the receipt at once, and the other one says so', async () => {
+  const { dependencies } = platform;
+  const receipt = await activeReceipt(platform, { quantityKg: 100n });
+  const send = () => cashOut(dependencies, farmer, cashOutInput(receipt, { tokenAmount: 60n }));
+  const both = await database.handle.db.transaction(async (tx) => {
+    await lockById(tx, receipts, receipt.id);
+    const sent = Promise.allSettled([send(), send()]);
+    await expect.poll(() => countLockWaits(database.handle)).toBe(2);
+    return { sent };
+  });
+  const outcomes = (await both.sent).map((result) =>
+    result.status === 'rejected' ? (result.reason as { code?: string }).code : result.value.state,
+  );
+  expect(outcomes.sort()).toEqual(['AWAITING_PAYOUT', 'INSUFFICIENT_BALANCE']);
+});
+
+const holder = createEmbeddedHolder();
+
+/** Moves the receipt's tokens from custody, which has been paid for them or not, to the holder. */
+async function moveToHolder({ tokenAddress }: Receipt, kilograms: bigint): Promise<void> {
+  const network = await embeddedNetworkOn(database.handle);
+  await network.transfer(tokenAddress, holder.address, toBaseUnits(kilograms));
+}
+
+/** The holder's cash-out of the receipt's tokens in their wallet. */
+async function settledForHolder(receipt: Receipt, tokenAmount: bigint): Promise<void> {
+  const world = { platform, network: platform.dependencies.network };
+  const input = depositInputOf(receipt, holder, { tokenAmount, idempotencyKey: randomUUID() });
+  const { session, act } = await prepareDeposit(world, holder, input);
+  await signAndSubmit(world, holder, act);
+  const { providerSessionId } = await reaches(platform, session.id, 'AWAITING_PAYOUT');
+  await providerSays(platform, providerSessionId ?? '', 'settled');
+  await reaches(platform, session.id, 'SETTLED');
+}
+
+it('are paid out again to a holder who has bought the tokens since', async () => {
+  const receipt = await activeReceipt(platform, { quantityKg: 100n });
+  await ended(receipt, 100n, 'settled');
+  await moveToHolder(receipt, 100n);
+  await expect(settledForHolder(receipt, 100n)).resolves.toBeUndefined();
+});
+
+it('are not paid out for custody after a holder’s later cash-out, whose tokens custody has since', async () => {
+  const { dependencies } = platform;
+  const { ramp } = dependencies;
+  const receipt = await activeReceipt(platform, { quantityKg: 100n });
+  let fail = () => {};
+  const failure = new Promise<never>((_, reject) => {
+    fail = () => reject(new DomainError('RAMP_UNAVAILABLE', 'a test says so'));
+  });
+  const asked: string[] = [];
+  const openSession: typeof ramp.openSession = (request) =>
+    asked.push(request.reference) === 1 ? failure : ramp.openSession(request);
+  dependencies.ramp = { ...ramp, openSession };
+  const impatient = { ...dependencies, mutationWaitMs: 0 };
+  const { id } = await cashOut(impatient, farmer, cashOutInput(receipt, { tokenAmount: 100n }));
+  await expect.poll(() => asked).toEqual([id]);
+  await moveToHolder(receipt, 100n);
+  await settledForHolder(receipt, 100n);
+  dependencies.ramp = ramp;
+  fail();
+  const stopped = async () => (await findOffRampSession(dependencies, id))?.stateReason ?? '';
+  await expect.poll(stopped).toContain('100 kg were paid out before');
+});
+
+it('that a holder is to deposit are not promised by custody, which deposits its own', async () => {
+  const receipt = await activeReceipt(platform, { quantityKg: 100n });
+  await moveToHolder(receipt, 60n);
+  const world = { platform, network: platform.dependencies.network };
+  const input = depositInputOf(receipt, holder, { tokenAmount: 60n, idempotencyKey: randomUUID() });
+  await prepareDeposit(world, holder, input);
+  await expect(ended(receipt, 40n, 'settled')).resolves.toBeUndefined();
 });
 
 it('are free again after a refund', async () => {

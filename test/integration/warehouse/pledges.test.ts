@@ -2,7 +2,7 @@
  * Pledges of receipts: one lender at a time, and no cash-out of a pledged receipt, whichever program writes.
  */
 import { randomUUID } from 'node:crypto';
-import { eq } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Tx } from '../../../src/db/connection.ts';
 import { offRampSessions, receiptPledges } from '../../../src/db/tables/index.ts';
@@ -12,6 +12,7 @@ import type { TokenizedReceipt } from '../../../src/resolvers/warehouse/findRece
 import { STORAGE_SECONDS } from '../../../src/resolvers/warehouse/createDeposit.ts';
 import { pledgeReceipt, type PledgeReceiptInput } from '../../../src/resolvers/warehouse/pledgeReceipt.ts';
 import { releasePledge } from '../../../src/resolvers/warehouse/releasePledge.ts';
+import { changePastRules } from '../../support/database/database.ts';
 import { hasLockWait } from '../../support/database/lockWaits.ts';
 import { startMarketplace, type Marketplace } from '../../support/http/marketplace.ts';
 import {
@@ -142,10 +143,28 @@ describe('a pledge', () => {
   it('is refused while a cash-out is open, and when nothing is left', async () => {
     const receipt = await activeReceipt(platform, { quantityKg: 100n });
     const session = await depositedCashOut(platform, receipt);
-    await expect(pledge(receipt)).rejects.toMatchObject({ code: 'CONFLICT' });
+    await expect(pledge(receipt)).rejects.toMatchObject({
+      code: 'CONFLICT',
+      message: expect.stringContaining('1 off-ramp session(s) of it are open') as string,
+    });
     await providerSays(platform, session.providerSessionId, 'settled');
     await reaches(platform, session.id, 'SETTLED');
     await expect(pledge(receipt)).rejects.toThrow(/all of it has been cashed out/);
+  });
+
+  it('is refused, like a cash-out, before the receipt is issued', async () => {
+    const receipt = await activeReceipt(platform);
+    const unissued = (activatedAt: Date | null) =>
+      changePastRules(
+        market.database,
+        sql`UPDATE receipts SET state = ${activatedAt ? 'ACTIVE' : 'MINTING'}, activated_at = ${activatedAt?.toISOString() ?? null}
+          WHERE id = ${receipt.id}`,
+      );
+    await unissued(null);
+    const refused = { code: 'CONFLICT', details: { state: 'MINTING' } };
+    await expect(pledge(receipt)).rejects.toMatchObject(refused);
+    await expect(cash(receipt)).rejects.toMatchObject(refused);
+    await unissued(receipt.activatedAt);
   });
 
   it('is refused past the expiry date, before the receipt is marked expired; an earlier one is answered again', async () => {

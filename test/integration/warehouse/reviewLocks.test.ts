@@ -9,6 +9,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Platform } from '../../../src/startup/compose.ts';
 import { submissions } from '../../../src/db/tables/index.ts';
 import { settle, type Submission } from '../../../src/ledger/submission/settle.ts';
+import { findUndecided } from '../../../src/resolvers/operations/undecidedSubmission.ts';
 import { lockOffRampSession } from '../../../src/resolvers/warehouse/offRamp/offRampMoves.ts';
 import { cashOut } from '../../../src/resolvers/warehouse/offRamp/cashOut.ts';
 import { findOffRampSession } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
@@ -141,4 +142,21 @@ it('is not decided when a submission of its goes to review between the first loc
     code: 'CONFLICT',
     details: { field: 'input.offRampSessionId' },
   });
+});
+
+it('of several undecided submissions, the first by id counts', async () => {
+  const { db } = database.handle;
+  const targetId = randomUUID();
+  const [first = '', last = ''] = [randomUUID(), randomUUID()].sort();
+  const of = (id: string, kind: 'setAllowance' | 'depositOffRamp') =>
+    sql`INSERT INTO submissions (id, kind, target_type, target_id, call, state, due_at, created_at)
+      VALUES (${id}, ${kind}, 'OFF_RAMP_SESSION', ${targetId}, '{}', 'PENDING', now(), now())`;
+  const undecided = await db.transaction(async (tx) => {
+    // Their session is missing. Neither the order of the rows nor that of the kinds is the order of the ids.
+    await tx.execute(sql`SET LOCAL session_replication_role = replica`);
+    await tx.execute(of(last, 'depositOffRamp'));
+    await tx.execute(of(first, 'setAllowance'));
+    return findUndecided(tx, targetId, 'lock');
+  });
+  expect(undecided?.id).toBe(first);
 });
