@@ -211,7 +211,8 @@ async function askToMark(tx: Tx, deps: SweepNeeds, runId: string, due: readonly 
 
 /**
  * Takes over the network's state of receipts that were marked expired outside this platform.
- * @returns the ids of the receipts whose state has changed
+ * @param expired locked, and active until now
+ * @returns the ids of the receipts
  */
 async function adoptExpired(
   tx: Tx,
@@ -219,17 +220,14 @@ async function adoptExpired(
   runId: string,
   expired: readonly Noted[],
 ): Promise<readonly string[]> {
-  if (expired.length === 0) return [];
   const ids = expired.map(({ receipt }) => receipt.id);
-  const adopted = await tx
+  if (ids.length === 0) return ids;
+  await tx
     .update(receipts)
     .set({ state: 'EXPIRED', expiredAt: deps.clock.now() })
-    .where(and(isOneOf(receipts.id, ids), eq(receipts.state, 'ACTIVE')))
-    .returning({ id: receipts.id });
-  const isAdopted = new Set(adopted.map(({ id }) => id));
-  const noted = expired.filter(({ receipt }) => isAdopted.has(receipt.id));
-  await addItems(tx, itemsOf(deps, runId, 'EXPIRED', noted));
-  return noted.map(({ receipt }) => receipt.id);
+    .where(isOneOf(receipts.id, ids));
+  await addItems(tx, itemsOf(deps, runId, 'EXPIRED', expired));
+  return ids;
 }
 
 function itemsOf(deps: Needs<'clock'>, runId: string, state: ItemState, noted: readonly Noted[]) {
