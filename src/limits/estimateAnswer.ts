@@ -114,7 +114,7 @@ function entriesOf(
 ): number {
   if (field.args.some(({ name }) => name === 'first')) return pageSize(askedSize(node, variables));
   if (!isList(field.type) || path.split('.', 1)[0]?.endsWith('Connection')) return 1;
-  return LONG_LISTS[path]?.maxEntries ?? LIST_SIZE;
+  return LONG_LISTS[path] ?? LIST_SIZE;
 }
 
 function askedSize(node: FieldNode, variables: Readonly<Record<string, unknown>>): unknown {

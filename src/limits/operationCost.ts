@@ -16,10 +16,30 @@ export type OperationLimits = Pick<Limits, 'MAX_OPERATION_COST' | 'MAX_OPERATION
 const MAX_FIELDS = 500;
 /** Assumed size of a list without pages. */
 export const LIST_SIZE = 10;
-/** Longer lists without pages, at a price at which an operation may select one twice, not fifty times. */
-export const LONG_LISTS: Readonly<Record<string, { maxEntries: number; price: number }>> = {
-  'Registry.records': { maxEntries: 10_000, price: 4_000 },
+/** Maximum entries of lists without pages that may be longer. */
+export const LONG_LISTS: Readonly<Record<string, number>> = {
+  'ApiKey.warehouseIds': 100,
+  'ApprovalRequest.input': 13,
+  'AuditEntry.targetIds': 256,
+  'ConsistencyProof.hashes': 64,
+  'ExpiryRun.failures': 100,
+  'InclusionProof.hashes': 64,
+  'InvariantStatus.findings': 50,
+  'InvariantStatus.notProved': 50,
+  'OffRampSession.holderActs': 100,
+  'OffRampSession.providerHistory': 100,
+  'OffRampSession.reviews': 100,
+  'Query.commodityTypes': 100,
+  'Query.creditTypes': 100,
+  'Query.invariants': 16,
+  'Query.projectTypes': 100,
+  'Reconciliation.findings': 110,
+  'Reconciliation.notProved': 210,
+  'Registry.records': 10_000,
+  'Viewer.warehouseIds': 100,
 };
+/** Counted as shorter, because they are read at once: an operation may select one twice, not fifty times. */
+const CHEAPER_LISTS: Readonly<Record<string, number>> = { 'Registry.records': 4_000 };
 /** Fields that cost the database more than their answer: tenths of a second at a million records. */
 const COSTLY_FIELDS: Readonly<Record<string, number>> = {
   'Query.retirementTotals': 500,
@@ -28,8 +48,13 @@ const COSTLY_FIELDS: Readonly<Record<string, number>> = {
   'Query.projectTypes': 100,
   'Query.creditTypes': 100,
   'Query.commodityTypes': 100,
-  // A request to the network.
+  // A request to the network, or up to ten.
   'RetirementRecord.onNetwork': 100,
+  'Submission.foundOnNetwork': 100,
+  // Up to fifty requests to the network.
+  'Query.reconciliation': 4_000,
+  // A request to the ramp provider, from the few a second that cash-outs need as well.
+  'Query.offRampQuote': 1_000,
   // Up to three requests, shared by all callers for a token. One page of a hundred projects is allowed.
   'Query.registry': 80,
   'Project.registry': 80,
@@ -80,7 +105,7 @@ function priceOf(path: string, field: Field, isRoot: boolean, isPage: boolean) {
   }
   if (isPage && field.name === 'totalCount') return { field: COUNT_COST, multiplier: 1 };
   // The page's size was counted at the field that asked for it.
-  const size = isList(field.type) && !isPage ? (LONG_LISTS[path]?.price ?? LIST_SIZE) : 1;
+  const size = isList(field.type) && !isPage ? (CHEAPER_LISTS[path] ?? LONG_LISTS[path] ?? LIST_SIZE) : 1;
   return { field: COSTLY_FIELDS[path] ?? (isFree ? 0 : size), multiplier: size };
 }
 

@@ -1,7 +1,7 @@
 /**
  * An answer that could become larger than the server sends is refused before it is made.
  */
-import { getOperationAST, parse } from 'graphql';
+import { getOperationAST, Kind, parse } from 'graphql';
 import { expect, it } from 'vitest';
 import { estimateAnswerBytes, requireAnswerWithinLimit } from '../../../src/limits/estimateAnswer.ts';
 import { LONG_LISTS } from '../../../src/limits/operationCost.ts';
@@ -73,7 +73,7 @@ it('lets a mutation return what it has made, and no long list beside it', () => 
 });
 
 it('knows how long a registry may be', () => {
-  expect(LONG_LISTS['Registry.records']?.maxEntries).toBe(MAX_REGISTRY_RECORDS);
+  expect(LONG_LISTS['Registry.records']).toBe(MAX_REGISTRY_RECORDS);
 });
 
 it.each([
@@ -81,6 +81,7 @@ it.each([
   ['a field of all possible types', '{ node(id: "x") { id } }', 96],
   ['names of beneficiaries', registry('beneficiary'), 10_000 * 512],
   ['a list without pages', '{ project(tokenAddress: "x") { transactions { txHash } } }', 10 * 96],
+  ['a longer one', '{ expiryRuns(first: 1) { nodes { failures { message } } } }', 100 * 96],
   ['a long alias', `{ ${'a'.repeat(5_000)}: retirementFeedCursor }`, 5_000],
 ])('counts %s', (_what, query, bytes) => {
   expect(estimateAnswerBytes(...partsOf(query))).toBeGreaterThan(bytes);
@@ -93,4 +94,23 @@ it('counts a page from the end of its list by its size, too', () => {
     );
   expect(bytesOf('last: 100')).toBe(bytesOf('first: 100'));
   expect(bytesOf('first: null, last: 100')).toBe(bytesOf('first: 100'));
+});
+
+it('walks a fragment once for each type, however often it is spread', () => {
+  const spreading = Array.from(
+    { length: 20 },
+    (_, i) => `fragment f${i} on Query { ...f${i + 1} ...f${i + 1} }`,
+  );
+  const parts = partsOf(`{ ...f0 } ${spreading.join(' ')} fragment f20 on Query { retirementFeedCursor }`);
+  const last = parts[1].definitions.at(-1);
+  if (last?.kind !== Kind.FRAGMENT_DEFINITION) throw new Error('no fragment');
+  const { selections } = last.selectionSet;
+  let walks = 0;
+  const walked = () => {
+    walks += 1;
+    if (walks > 1) throw new Error('walked again');
+    return selections;
+  };
+  Object.defineProperty(last.selectionSet, 'selections', { get: walked });
+  expect(estimateAnswerBytes(...parts)).toBeGreaterThan(2 ** 20);
 });

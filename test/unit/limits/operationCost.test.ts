@@ -2,9 +2,11 @@
  * What an operation costs is known before it runs: what takes the database or the network long counts as many
  * objects, and a page counts by its size, however the size is given.
  */
-import { getOperationAST, parse } from 'graphql';
+import { getOperationAST, isObjectType, parse } from 'graphql';
 import { expect, it } from 'vitest';
-import { LIST_SIZE, measure, priceFields } from '../../../src/limits/operationCost.ts';
+import { defaultLimits } from '../../../src/limits/limits.ts';
+import { isList, LIST_SIZE, LONG_LISTS, measure, priceFields } from '../../../src/limits/operationCost.ts';
+import { INVARIANTS } from '../../../src/reconciliation/verdicts.ts';
 import { schema } from '../../../src/schema/index.ts';
 
 priceFields(schema);
@@ -32,6 +34,11 @@ it.each([
   ['the proof of a record', `${RECORD} { inclusionProof { leafIndex } } }`, 21],
   ['the proof of a purchase', '{ node(id: "x") { ... on Purchase { inclusionProof { leafIndex } } } }', 201],
   ['the proof of a log', '{ consistencyProof(log: RETIREMENTS, from: 1, to: 2) { hashes } }', 20],
+  ['what is found for a submission', '{ submission(id: "x") { foundOnNetwork { txHash } } }', 101],
+  ['a page of them', '{ submissions(first: 100) { nodes { foundOnNetwork { txHash } } } }', 10_101],
+  ['a reconciliation', '{ reconciliation(tokenAddress: "x") { agrees } }', 4_000],
+  ['a quote', '{ offRampQuote(tokenAmount: 1, fiatCurrency: "KES") { feeBps } }', 1_000],
+  ['failures of runs', '{ expiryRuns(first: 10) { nodes { failures { message } } } }', 1 + 10 * 101],
   ['the number of a list', '{ projects(first: 10) { totalCount } }', 101],
   ['a list without pages', '{ project(tokenAddress: "x") { transactions { txHash } } }', 1 + LIST_SIZE],
   ['a field of the root', '{ retirementFeedCursor }', 1],
@@ -57,4 +64,32 @@ it('counts what the asked operation selects, with its fragments, and no other op
 
 it('reads no id, which the field itself refuses at its place', () => {
   expect(costOf('{ auditEntries(filter: { apiKeyIds: ["x"] }) { nodes { id } } }')).toBe(21);
+});
+
+it.each([
+  ['quotes', 'offRampQuote(tokenAmount: 1, fiatCurrency: "KES") { feeBps }', 10],
+  ['reconciliations', 'reconciliation(tokenAddress: "x") { agrees }', 2],
+])('allows a few %s in an operation, not dozens', (_what, field, most) => {
+  const aliases = (count: number) => Array.from({ length: count }, (_, i) => `a${i}: ${field}`).join(' ');
+  const { MAX_OPERATION_COST } = defaultLimits();
+  expect(costOf(`{ ${aliases(most)} }`)).toBeLessThanOrEqual(MAX_OPERATION_COST);
+  expect(costOf(`{ ${aliases(most + 1)} }`)).toBeGreaterThan(MAX_OPERATION_COST);
+});
+
+it('counts each list without pages by its maximum, as its description says it', () => {
+  const said: Record<string, number> = { 'Query.invariants': Object.keys(INVARIANTS).length };
+  const lists = Object.values(schema.getTypeMap())
+    .filter(isObjectType)
+    .flatMap((type) => Object.values(type.getFields()).map((field) => ({ type, field })))
+    .filter(({ type, field }) => isList(field.type) && !type.name.endsWith('Connection'));
+  for (const { type, field } of lists) {
+    const most = /\bat most (?:the latest )?(\d+)/.exec(field.description ?? '')?.[1];
+    if (most !== undefined) said[`${type.name}.${field.name}`] = Number(most);
+  }
+  expect(Object.keys(said).length).toBeGreaterThan(8);
+  const counted = Object.keys(said).map((path) => [path, LONG_LISTS[path] ?? LIST_SIZE]);
+  expect(Object.fromEntries(counted)).toEqual(said);
+  expect(lists.map(({ type, field }) => `${type.name}.${field.name}`)).toEqual(
+    expect.arrayContaining(Object.keys(LONG_LISTS)),
+  );
 });

@@ -1,7 +1,7 @@
 /**
  * How pages handle strangers' texts, a network that does not answer, and the kind of network.
  */
-import { GraphQLError, parse, validate } from 'graphql';
+import { getOperationAST, GraphQLError, OperationTypeNode, parse, validate } from 'graphql';
 import { describe, expect, it, vi } from 'vitest';
 import { schema } from '../../../src/schema/index.ts';
 import { askFor } from '../../../src/pages/ask.ts';
@@ -19,6 +19,8 @@ import { beneficiaryPath, readPublicId } from '../../../src/pages/records.ts';
 import { rendered } from '../../../src/pages/render.ts';
 import { search } from '../../../src/pages/search.ts';
 import { grouped, isoOf, periodText, placeOf, shown, sumOf } from '../../../src/pages/text.ts';
+import { measure, priceFields } from '../../../src/limits/operationCost.ts';
+import { leastSetting } from '../../support/leastSetting.ts';
 import { CERTIFICATE_RECORD } from '../../support/certificateRecord.ts';
 import { pageSite } from '../../support/pageSite.ts';
 
@@ -147,11 +149,21 @@ it('leads on to what is older, and back to the newest, with what the list was fi
   expect(last).not.toContain('Older');
 });
 
-it('asks in the console only for what the contract has', async () => {
+it('asks in the console only for what the contract has, at a cost that each server allows', async () => {
   const address = new URL('../../../src/pages/assets/scripts/console/documents.js', import.meta.url).href;
   const documents = Object.entries((await import(address)) as Record<string, string>);
   expect(documents.length).toBeGreaterThan(5);
-  for (const [name, text] of documents) expect([name, validate(schema, parse(text))]).toEqual([name, []]);
+  priceFields(schema);
+  const variables = { isOperator: true, seesCaps: true, id: 'x' };
+  for (const [name, text] of documents) {
+    const document = parse(text);
+    expect([name, validate(schema, document)]).toEqual([name, []]);
+    const operation = getOperationAST(document);
+    if (operation?.operation !== OperationTypeNode.QUERY) continue;
+    const { cost, depth } = measure(schema, document, operation, variables);
+    expect(cost, name).toBeLessThanOrEqual(leastSetting('MAX_OPERATION_COST'));
+    expect(depth, name).toBeLessThanOrEqual(leastSetting('MAX_OPERATION_DEPTH'));
+  }
 });
 
 it('names a country once', () => {
