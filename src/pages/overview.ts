@@ -32,14 +32,18 @@ export interface Overview extends Totals {
   projects: string;
   weeks: Week[];
   countryCodes: string[];
+  /** The vintages of retirements, latest first. */
   vintageYears: number[];
+  /** The years from the latest vintage of a project to the earliest one. */
+  projectYears: number[];
   projectTypes: string[];
 }
 
 const QUERY = `query RegistryOverview($from: UnixTime!, $until: UnixTime!) {
   vintages: retirementTotals(groupBy: VINTAGE, first: 100) { nodes { vintageYear tonnes retirementCount } }
   days: retirementTotals(groupBy: DAY, first: 100, filter: { from: $from, until: $until }) { nodes { day tonnes retirementCount } }
-  projects(first: 1, filter: { states: [OPEN] }) { totalCount }
+  projects(first: 1, orderBy: VINTAGE_NEWEST, filter: { states: [OPEN] }) { nodes { vintageYear } totalCount }
+  oldest: projects(first: 1, orderBy: VINTAGE_OLDEST, filter: { states: [OPEN] }) { nodes { vintageYear } }
   projectTypes
 }`;
 
@@ -53,7 +57,8 @@ const COUNTRIES = `query RegistryCountries($after: String) {
 interface Answer {
   vintages: { nodes: (Totals & { vintageYear: number })[] };
   days: { nodes: (Totals & { day: string })[] };
-  projects: { totalCount: number };
+  projects: { nodes: { vintageYear: number }[]; totalCount: number };
+  oldest: { nodes: { vintageYear: number }[] };
   projectTypes: string[];
 }
 
@@ -66,7 +71,7 @@ export function createOverview(clock: Clock): (ask: Ask) => Promise<Overview> {
 async function readOverview(ask: Ask, nowMs: number): Promise<Overview> {
   const from = firstMonday(nowMs);
   const mondays = Array.from({ length: WEEKS }, (_, week) => from + week * WEEK_SECONDS);
-  const { vintages, days, projects, projectTypes } = await askFor<Answer>(ask, QUERY, {
+  const { vintages, days, projects, oldest, projectTypes } = await askFor<Answer>(ask, QUERY, {
     from,
     // A token's clock may be ahead: later days would fill the page, and the first weeks would lack theirs.
     until: from + WEEKS * WEEK_SECONDS,
@@ -81,6 +86,7 @@ async function readOverview(ask: Ask, nowMs: number): Promise<Overview> {
     countryCodes: await readCountryCodes(ask),
     projectTypes,
     vintageYears: vintages.nodes.map(({ vintageYear }) => vintageYear).sort((a, b) => b - a),
+    projectYears: yearsBetween(projects.nodes[0]?.vintageYear, oldest.nodes[0]?.vintageYear),
   };
 }
 
@@ -97,6 +103,11 @@ async function readCountryCodes(ask: Ask): Promise<string[]> {
     after = pageInfo.endCursor;
   }
   return codes.sort();
+}
+
+/** The API accepts vintages of some decades, so the list is short. */
+function yearsBetween(latest = 0, earliest = latest + 1): number[] {
+  return Array.from({ length: latest - earliest + 1 }, (_, i) => latest - i);
 }
 
 function countText(count: number): string {

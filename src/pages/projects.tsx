@@ -59,7 +59,7 @@ export async function projectsPage(
         query={query}
         choices={{
           country: countries,
-          vintage: overview.vintageYears.map(String),
+          vintage: overview.projectYears.map(String),
           type: overview.projectTypes,
         }}
       />

@@ -14,12 +14,11 @@ import { eq } from 'drizzle-orm';
 import jsQR from 'jsqr';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import * as z from 'zod';
-import { SETTINGS } from '../../../src/config/settings.ts';
 import { projects } from '../../../src/db/tables/index.ts';
 import { NO_APPROVALS } from '../../../src/resolvers/approvals/approvalPolicy.ts';
 import { beneficiaryPath } from '../../../src/pages/records.ts';
 import { parseCheckpoint, type SignedNote } from '../../../src/transparency/checkpoint.ts';
+import { leastSetting } from '../../support/leastSetting.ts';
 import { seedRecords } from '../../support/database/records.ts';
 import { chromiumPath, openBrowser } from '../../support/http/browser.ts';
 import { buyer, developer, mutate, payloadOf, projectInput } from '../../support/http/creditTrade.ts';
@@ -58,8 +57,8 @@ let foreignToken: string;
 beforeAll(async () => {
   // The pages' queries obey the limits on clients, so they must fit into the smallest possible limits.
   const operations = {
-    MAX_OPERATION_COST: leastOf('MAX_OPERATION_COST'),
-    MAX_OPERATION_DEPTH: leastOf('MAX_OPERATION_DEPTH'),
+    MAX_OPERATION_COST: leastSetting('MAX_OPERATION_COST'),
+    MAX_OPERATION_DEPTH: leastSetting('MAX_OPERATION_DEPTH'),
   };
   market = await startMarketplace({
     withIndexer: false,
@@ -69,7 +68,11 @@ beforeAll(async () => {
   origin = new URL(market.url).origin;
   const now = Math.floor(Date.now() / 1000);
   const [seeded] = await seedRecords(market.database.handle, {
-    projects: Array.from({ length: 22 }, (_, i) => ({ countryCode: 'BR', vintageYear: 2020 - i })),
+    // Nothing is retired of the last one.
+    projects: [...Array.from({ length: 22 }, (_, i) => 2020 - i), 1992].map((vintageYear) => ({
+      countryCode: 'BR',
+      vintageYear,
+    })),
     records: [
       ...Object.values(HOSTILE).map((beneficiary, i) => ({
         project: 0,
@@ -101,12 +104,6 @@ beforeAll(async () => {
   await retire(120, 'Acme Shipping');
 }, SLOW_MS);
 afterAll(() => market.stop());
-
-function leastOf(name: 'MAX_OPERATION_COST' | 'MAX_OPERATION_DEPTH'): number {
-  const { minimum } = z.toJSONSchema(SETTINGS[name].schema, { io: 'output', unrepresentable: 'any' });
-  if (minimum === undefined) throw new Error(`${name} has no least value`);
-  return minimum;
-}
 
 async function retire(tonnes: number, buyerName: string): Promise<string> {
   const input = { buyerId: 'acme', tokenAddress, amountCO2e: tonnes, buyerName, note: 'for 2025' };
@@ -177,6 +174,11 @@ describe('pages', () => {
     const { text } = await get('/projects?country=FR');
     expect(text).toContain('No projects here.');
     expect([...text.matchAll(/<option value="([^"]*)"/g)].map(([, value]) => value)).toContain('REDD+');
+  });
+
+  it('let readers choose the vintage of a project of which nothing was retired', async () => {
+    expect((await get('/projects?country=FR')).text).toContain('<option value="1992">1992</option>');
+    expect((await get('/projects?vintage=1992')).text).toContain('<ol class="records projects">');
   });
 
   it('say of a filter and of a place in a list that there is none such, instead of showing another list or an empty one', async () => {

@@ -16,10 +16,12 @@ interface Registry {
   /** The days, in Unix seconds, on each of which a tonne was retired. */
   days?: readonly number[];
   openProjects?: number;
+  /** Of the latest project and of the earliest one. */
+  projectVintages?: readonly number[];
 }
 
 /** Answers as the API does: with a hundred groups a page, days from the last to the first. */
-function overviewOf({ countryCodes = [], days = [], openProjects = 0 }: Registry) {
+function overviewOf({ countryCodes = [], days = [], openProjects = 0, projectVintages = [] }: Registry) {
   const ask = async (source: string, variables: Record<string, unknown> = {}) => {
     if (source.includes('groupBy: COUNTRY')) {
       const from = Number(variables['after'] ?? 0);
@@ -35,13 +37,15 @@ function overviewOf({ countryCodes = [], days = [], openProjects = 0 }: Registry
       tonnes: `${i}.5`,
       retirementCount: 2,
     }));
+    const listed = projectVintages.map((vintageYear) => ({ vintageYear }));
     return {
       data: {
         vintages: { nodes: vintages },
         days: {
           nodes: within.slice(0, 100).map((day) => ({ day: dateOf(day), tonnes: '1', retirementCount: 1 })),
         },
-        projects: { totalCount: openProjects },
+        projects: { nodes: listed.slice(0, 1), totalCount: openProjects },
+        oldest: { nodes: listed.slice(-1) },
         projectTypes: [],
       },
     };
@@ -57,6 +61,20 @@ it('offers all countries to filter by, and adds up the retirements of all vintag
   expect(overview.countryCodes).toEqual(countryCodes.toSorted());
   expect(overview).toMatchObject({ tonnes: '2', retirementCount: 4, vintageYears: [2025, 2024] });
 });
+
+it.each([
+  [
+    [2026, 2023],
+    [2026, 2025, 2024, 2023],
+  ],
+  [[2024], [2024]],
+  [[], []],
+])(
+  'offers the years of projects from %j, whatever was retired of them',
+  async (projectVintages, projectYears) => {
+    expect(await overviewOf({ projectVintages })).toMatchObject({ projectYears });
+  },
+);
 
 it('counts each day to the week that begins on its Monday, also when a token’s clock is ahead', async () => {
   const monday = Date.parse('2026-03-09') / 1000;
