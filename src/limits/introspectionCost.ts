@@ -50,11 +50,14 @@ export function measureIntrospection(
 ): IntrospectionSize {
   const lists = listSizes(schema);
   const fragments = fragmentsOf(document);
-  /** A fragment that is spread a thousand times is walked once. */
+  /**
+   * A fragment that is spread a thousand times is walked once. A selection of the root is never one below it:
+   * a fragment has one type, and no introspection leads to the root's.
+   */
   const known = new Map<SelectionSetNode, IntrospectionSize>();
 
   function walk(selectionSet: SelectionSetNode, isRoot: boolean): IntrospectionSize {
-    const before = isRoot ? undefined : known.get(selectionSet);
+    const before = known.get(selectionSet);
     if (before) return before;
     const size = { objects: 0, depth: 0 };
     const add = (objects: number, depth: number) => {
@@ -75,7 +78,7 @@ export function measureIntrospection(
         add(inner.objects, inner.depth);
       }
     }
-    if (!isRoot) known.set(selectionSet, size);
+    known.set(selectionSet, size);
     return size;
   }
 

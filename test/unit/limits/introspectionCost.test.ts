@@ -2,7 +2,7 @@
  * Introspection costs as much as the answer that it makes: the query that tools send passes, and a query that
  * repeats everything does not.
  */
-import { getIntrospectionQuery, getOperationAST, parse } from 'graphql';
+import { getIntrospectionQuery, getOperationAST, Kind, parse } from 'graphql';
 import { expect, it } from 'vitest';
 import {
   measureIntrospection,
@@ -41,6 +41,53 @@ it.each([
     fragment c on Query { ...d ...d } fragment d on Query { ${nested(3)} x: ${nested(3)} y: ${nested(3)} }`;
   const query = `{ ${selection} } ${selection === '...a' ? fragments : ''}`;
   expect(() => requireIntrospectionWithinLimit(...partsOf(query))).toThrow(/introspection/);
+});
+
+const EACH_TYPE = '__schema { types { name } }';
+
+it.each([
+  ['a fragment', '{ ...a } fragment a on Query { ...b } fragment b on Query { SELECTED }'],
+  ['a fragment for the root', '{ ... on Query { SELECTED } }'],
+  ['a fragment without a type', '{ ... @include(if: true) { SELECTED } }'],
+])('counts what is introspected through %s like what is selected itself', (_what, query) => {
+  const measured = measureIntrospection(...partsOf(`{ ${EACH_TYPE} }`));
+  expect(measured).toEqual({ objects: 1 + Object.keys(schema.getTypeMap()).length, depth: 2 });
+  expect(measureIntrospection(...partsOf(query.replace('SELECTED', EACH_TYPE)))).toEqual(measured);
+});
+
+it('counts its depth by its deepest part, also through fragments, and refuses a list that is too deep', () => {
+  const type = (depth: number) =>
+    `__type(name: "Query") { ${'ofType { ...x '.repeat(depth - 1)} name ${'} '.repeat(depth - 1)} }`;
+  const query = (depth: number) => `{ __typename ${type(depth)} ${type(1)} } fragment x on __Type { name }`;
+  const alone = query(16).replaceAll('...x', '');
+  expect(measureIntrospection(...partsOf(alone))).toEqual({ objects: 17, depth: 16 });
+  expect(measureIntrospection(...partsOf(query(16)))).toEqual({ objects: 17, depth: 16 });
+  expect(() => requireIntrospectionWithinLimit(...partsOf(query(16)))).not.toThrow();
+  expect(() => requireIntrospectionWithinLimit(...partsOf(query(17)))).toThrow(
+    'its depth of an introspection is 17, and at most 16 is accepted',
+  );
+});
+
+it.each([
+  ['the root', 'Query', '{ ...f0 }', EACH_TYPE],
+  ['a type', '__Type', '{ __type(name: "Query") { ...f0 } }', 'fields { name }'],
+])('walks a fragment of %s once, however often it is spread', (_what, type, query, selection) => {
+  const spreading = Array.from(
+    { length: 20 },
+    (_, i) => `fragment f${i} on ${type} { ...f${i + 1} ...f${i + 1} }`,
+  );
+  const parts = partsOf(`${query} ${spreading.join(' ')} fragment f20 on ${type} { ${selection} }`);
+  const last = parts[1].definitions.at(-1);
+  if (last?.kind !== Kind.FRAGMENT_DEFINITION) throw new Error('no fragment');
+  const { selections } = last.selectionSet;
+  let walks = 0;
+  const walked = () => {
+    walks += 1;
+    if (walks > 1) throw new Error('walked again');
+    return selections;
+  };
+  Object.defineProperty(last.selectionSet, 'selections', { get: walked });
+  expect(measureIntrospection(...parts).objects).toBeGreaterThan(2 ** 20);
 });
 
 it('counts nothing where nothing is introspected', () => {
