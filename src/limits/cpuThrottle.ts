@@ -55,7 +55,7 @@ export function createCpuThrottle(
     for (; !isFree(state, now) && now < untilMs; now = nowMs())
       await wait(Math.ceil(Math.min(state.freeAtMs - aheadMs, untilMs) - now));
     state.waiting -= 1;
-    if (isFree(state, now)) state.freeAtMs = Math.max(state.freeAtMs, now) + stepMs;
+    state.freeAtMs = Math.max(state.freeAtMs, now) + stepMs;
   };
   return {
     charge(key, ms) {

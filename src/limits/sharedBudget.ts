@@ -155,7 +155,7 @@ function usageOf(policy: Policy, consumedPoints: number, msBeforeNext: number): 
     policy,
     remainingPoints: Math.max(policy.points - consumedPoints, 0),
     // Another instance may have begun the stored window a little later, see addStored.
-    resetSeconds: Math.min(Math.max(Math.ceil(msBeforeNext / 1000), 1), policy.windowSeconds),
+    resetSeconds: Math.min(Math.ceil(msBeforeNext / 1000), policy.windowSeconds),
     isOverspent: consumedPoints > policy.points,
   };
 }

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { createCpuThrottle } from '../../../src/limits/cpuThrottle.ts';
 
-/** A throttle with a clock that only `wait` advances. */
-function throttleWith(restShare = 2, stepMs = 1) {
+/** A throttle with a clock that only `wait` advances, `lateMs` too far. */
+function throttleWith(restShare = 2, stepMs = 1, lateMs = 0) {
   const time = { nowMs: 0 };
   const wait = async (ms: number) => {
-    time.nowMs += ms;
+    time.nowMs += ms + lateMs;
   };
   return { time, throttle: createCpuThrottle({ restShare, stepMs }, () => time.nowMs, wait) };
 }
@@ -19,12 +19,37 @@ describe('an address that computes', () => {
     expect(time.nowMs).toBe(20);
   });
 
-  it('goes on at once when it has rested, and holds up no other', () => {
+  it('goes on at once when it has rested, and holds up no other', async () => {
     const { time, throttle } = throttleWith();
     throttle.charge('a', 10);
     expect(throttle.awaitTurn('b')).toBeNull();
     time.nowMs = 20;
     expect(throttle.awaitTurn('a')).toBeNull();
+    throttle.charge('a', 10);
+    await throttle.awaitTurn('a');
+    time.nowMs = 60;
+    expect(throttle.awaitTurn('a')).toBeNull();
+  });
+
+  it('rests from what it computes now, however long it has computed nothing', async () => {
+    const { time, throttle } = throttleWith();
+    throttle.charge('a', 10);
+    time.nowMs = 500;
+    throttle.charge('a', 10);
+    await throttle.awaitTurn('a');
+    expect(time.nowMs).toBe(520);
+  });
+
+  it('has its waiting requests let in one after another, also after a timer that came late', async () => {
+    const { time, throttle } = throttleWith(2, 1, 50);
+    throttle.charge('a', 5);
+    const begunMs: number[] = [];
+    const ask = async () => {
+      await throttle.awaitTurn('a');
+      begunMs.push(time.nowMs);
+    };
+    await Promise.all([ask(), ask(), ask()]);
+    expect(begunMs).toEqual([60, 111, 162]);
   });
 
   it('has its waiting requests let in one after another, each after what the one before it computed', async () => {
@@ -45,13 +70,14 @@ describe('an address that computes', () => {
     const { time, throttle } = throttleWith();
     const begunMs: number[] = [];
     throttle.charge('a', 60_000);
+    time.nowMs = 500;
     const asked = Array.from({ length: 8 }, async () => {
       await throttle.awaitTurn('a');
       begunMs.push(time.nowMs);
       throttle.charge('a', 60_000);
     });
     await Promise.all(asked);
-    expect(begunMs).toEqual([1_000, 2_000, 3_000, 4_000, 5_000, 5_000, 5_000, 5_000]);
+    expect(begunMs).toEqual([1_000, 2_000, 3_000, 4_000, 5_000, 5_500, 5_500, 5_500]);
   });
 
   it.each([

@@ -161,18 +161,21 @@ describe('slots', () => {
     take('modest', 'modest 1');
     // The slot goes to the caller that arrived last.
     giveBack();
+    await vi.advanceTimersByTimeAsync(10);
+    take('other', 'other 1');
     await vi.advanceTimersByTimeAsync(500);
     expect(ends).toEqual([
       ['greedy 1', 'admitted', 80],
       ['greedy 2', 'refused', 110],
       ['greedy 3', 'refused', 120],
       ['modest 1', 'refused', 180],
+      ['other 1', 'refused', 190],
     ]);
-    expect(slots.load()).toEqual({ waiting: 0, waited: 4, refused: 3 });
+    expect(slots.load()).toEqual({ waiting: 0, waited: 5, refused: 4 });
     // Another caller waits long after the last look.
     take('modest', 'modest 2');
     await vi.advanceTimersByTimeAsync(100);
-    expect(ends.at(-1)).toEqual(['modest 2', 'refused', 680]);
+    expect(ends.at(-1)).toEqual(['modest 2', 'refused', 690]);
     expect(vi.getTimerCount()).toBe(0);
   });
 
@@ -213,7 +216,8 @@ describe('a budget without other instances', () => {
     const budget = createSharedBudget({ name: 'test', points: 3, windowSeconds: 60 }, null);
     expect(budget.peek('a')).toMatchObject({ remainingPoints: 3, isOverspent: false });
     expect(budget.spend('a', 2)).toMatchObject({ remainingPoints: 1, isOverspent: false });
-    expect(budget.spend('a', 2)).toMatchObject({ remainingPoints: 0, isOverspent: true });
+    expect(budget.spend('a', 1)).toMatchObject({ remainingPoints: 0, isOverspent: false });
+    expect(budget.spend('a', 1)).toMatchObject({ remainingPoints: 0, isOverspent: true });
     expect(budget.peek('b')).toMatchObject({ remainingPoints: 3 });
     await budget.share();
     expect(budget.peek('a')).toMatchObject({ remainingPoints: 0, isOverspent: true });
@@ -263,6 +267,27 @@ describe('a budget without other instances', () => {
     expect(budget.spend('key 99999', 1)).toMatchObject({ remainingPoints: 3 });
   });
 
+  it('counts an address by the group that has its count already, also when there is no room for another', () => {
+    const groupOf = (key: string) => key.replace(/^near .*/, 'near');
+    const budget = createSharedBudget({ name: 'groups', points: 5, windowSeconds: 60 }, null, groupOf);
+    for (let i = 0; i < 50_000; i++) budget.spend(`key ${i}`, 1);
+    budget.spend('near 1', 3);
+    for (let i = 50_000; i < 100_000; i++) budget.spend(`key ${i}`, 1);
+    expect(budget.spend('near 2', 1)).toMatchObject({ remainingPoints: 1 });
+    expect(budget.spend('far', 1)).toMatchObject({ remainingPoints: 3 });
+  });
+
+  it('forgets the keys whose window has ended, so that new ones have their own again', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const budget = createSharedBudget({ name: 'crowd', points: 5, windowSeconds: 60 }, null);
+    for (let i = 0; i < 50_000; i++) budget.spend(`address ${i}`, 1);
+    vi.advanceTimersByTime(60_000);
+    await budget.share();
+    expect(budget.spend('late', 1)).toMatchObject({ remainingPoints: 4 });
+    expect(budget.spend('later', 1)).toMatchObject({ remainingPoints: 4 });
+  });
+
   it('of callers is not used up by strangers, however many addresses they have', async () => {
     const settings = {
       RATE_LIMIT_ADDRESS_PER_MINUTE: 2,
@@ -290,6 +315,20 @@ describe('a budget that refills', () => {
     const bucket = createTokenBucket({ capacity: 10, perSecond: 2 }, () => 0);
     expect(bucket.take(1_000)).toBe(false);
     expect(bucket.waitSeconds()).toBe(5);
+  });
+
+  it('has what its rate gives since it was asked last, up to its capacity, and names the wait for the next point', () => {
+    let nowMs = 0;
+    const bucket = createTokenBucket({ capacity: 10, perSecond: 2 }, () => nowMs);
+    expect(bucket.take(10)).toBe(true);
+    expect(bucket.waitSeconds()).toBe(1);
+    nowMs = 1_000;
+    expect(bucket.take(3)).toBe(false);
+    nowMs = 2_000;
+    expect(bucket.waitSeconds()).toBe(0);
+    expect([bucket.take(1), bucket.take(1)]).toEqual([true, false]);
+    nowMs = 60_000;
+    expect([bucket.take(10), bucket.take(1)]).toEqual([true, false]);
   });
 });
 

@@ -19,6 +19,9 @@ describe('refusals of one key', () => {
     time.nowMs = 1_000;
     await delayRefusal('a');
     expect(waits).toHaveLength(4);
+    // A time without refusals is not saved up for a burst of them.
+    await delayRefusal('a');
+    expect(waits.at(-1)).toBe(10);
   });
 
   it('do not delay those of another', async () => {

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { createTurns } from '../../../../src/http/server/turns.ts';
 
 it('begin so many at the end of each turn of the event loop, of each key in its turn', async () => {
@@ -48,13 +48,27 @@ it('refuse what waits beyond their room, of the key with the most, and what has 
       (error: { code: string }) => answers.push(`${name} ${error.code}`),
     );
   const all = [ask('a', 'a1'), ask('a', 'a2'), ask('a', 'a3'), ask('b', 'b1'), ask('a', 'a4')];
+  // It would have as many as the one with the most.
+  all.push(ask('b', 'b2'));
   await new Promise(process.nextTick);
-  expect(answers).toEqual(['a3 OVERLOADED', 'a4 OVERLOADED']);
+  expect(answers).toEqual(['a3 OVERLOADED', 'a4 OVERLOADED', 'b2 OVERLOADED']);
   await nextTurn();
   nowMs = 101;
   all.push(ask('c', 'c1'));
   await nextTurn();
   // All four answers come in one turn: a refused caller takes no place in it.
-  expect(answers.slice(2)).toEqual(['a1 begins', 'b1 OVERLOADED', 'a2 OVERLOADED', 'c1 begins']);
+  expect(answers.slice(3)).toEqual(['a1 begins', 'b1 OVERLOADED', 'a2 OVERLOADED', 'c1 begins']);
   await Promise.all(all);
+});
+
+it('take no turn of the event loop while nothing waits', async () => {
+  const immediates = vi.spyOn(globalThis, 'setImmediate');
+  onTestFinished(() => immediates.mockRestore());
+  const awaitTurn = createTurns({ perTurn: 2, maxWaiting: 10, waitMs: 10_000 });
+  await awaitTurn('a');
+  for (let turn = 0; turn < 3; turn++) await nextTurn();
+  const taken = immediates.mock.calls.length;
+  for (let turn = 0; turn < 3; turn++) await nextTurn();
+  expect(immediates).toHaveBeenCalledTimes(taken);
+  await awaitTurn('a');
 });
