@@ -179,14 +179,14 @@ describe('slots', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('keep no program that has ended, though their time is not over', async () => {
+  it('have one timer, which keeps no program that has ended, though their time is not over', async () => {
     const timers = vi.spyOn(globalThis, 'setTimeout');
     onTestFinished(() => timers.mockRestore());
-    const slots = createConcurrencyLimit({ maxConcurrent: 1, maxWaiting: 1, waitMs: 60_000 });
+    const slots = createConcurrencyLimit({ maxConcurrent: 1, maxWaiting: 2, waitMs: 60_000 });
     const giveBack = await slots.take();
-    const next = slots.take();
+    const waiting = [slots.take(), slots.take()];
     giveBack();
-    (await next)();
+    for (const next of waiting) (await next)();
     const lasting = timers.mock.results.map(({ value }) => (value as NodeJS.Timeout).hasRef());
     expect(lasting).toEqual([false]);
   });

@@ -27,7 +27,11 @@ function createSockets(limits: Partial<Parameters<typeof createMessageLimit>[0]>
         socket.readyState = 2;
       },
     });
-    const connection = Object.assign(new EventEmitter(), { end: vi.fn(), resume: vi.fn(), destroy: vi.fn() });
+    const connection = Object.assign(new EventEmitter(), {
+      end: vi.fn<() => void>(),
+      resume: vi.fn<() => void>(),
+      destroy: vi.fn<() => void>(),
+    });
     const admit = limitMessages(
       socket as unknown as WebSocket,
       connection as unknown as Socket,
@@ -94,7 +98,7 @@ it('a socket that is closed is read without its messages, so that its client rea
   const openSocket = createSockets();
   const refused = () => {
     const { socket, connection } = openSocket();
-    const read = vi.fn();
+    const read = vi.fn<() => void>();
     connection.on('data', read);
     for (let i = 0; i < 101; i++) socket.emit('ping');
     expect(connection.end).toHaveBeenCalledOnce();
