@@ -644,6 +644,20 @@ describe('budgets', () => {
     expect(other.peek('acme')).toMatchObject({ remainingPoints: 60 });
   });
 
+  it('of an address are not those of a caller whose subject is the same text', async () => {
+    const { handle } = await createTestDatabase();
+    const limits = createRateLimits(testLimits(), handle.db, silentLog);
+    const remoteAddress = '203.0.113.7';
+    const rights = { roles: [], warehouseIds: [], expiresAt: 0, apiKeyId: null, jti: null, issuedAt: null };
+    const caller = { ...rights, subject: remoteAddress };
+    await limits.admitMutations({ caller: null, remoteAddress }, 1_000, []);
+    await limits.admitMutations({ caller, remoteAddress }, 1_000, []);
+    const read = () => handle.db.select({ key: rateLimits.key }).from(rateLimits).orderBy(rateLimits.key);
+    const keys = [`mutations-of-address:${remoteAddress}`, `mutations:${remoteAddress}`];
+    await expect.poll(read).toEqual(expect.arrayContaining(keys.map((key) => ({ key }))));
+    await limits.stop();
+  });
+
   it('are deleted from the table once their windows have ended', async () => {
     const { handle } = await createTestDatabase();
     const endsAt = (seconds: number) => sql`now() + make_interval(secs => ${seconds})`;
