@@ -154,6 +154,13 @@ const failures: [string, (receipt: TokenizedReceipt, id: string) => Promise<void
     () => void (saying = { settlementContract: async () => null }),
   ],
   [
+    'another settlement contract is configured',
+    async () => {
+      const settlement = await network.settlementContract();
+      saying = { settlementContract: async () => settlement && { ...settlement, address: stranger.address } };
+    },
+  ],
+  [
     'the receipt has expired',
     () =>
       void (saying = {

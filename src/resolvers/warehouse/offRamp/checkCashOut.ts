@@ -6,7 +6,12 @@ import type { Db, Tx } from '../../../db/connection.ts';
 import { lockById } from '../../../db/findByIds.ts';
 import { receipts } from '../../../db/tables/index.ts';
 import { DomainError } from '../../../lib/errors.ts';
-import { NetworkRefusal, type LedgerNetwork, type SettlementContract } from '../../../ledger/network/port.ts';
+import {
+  NetworkRefusal,
+  type Address,
+  type LedgerNetwork,
+  type SettlementContract,
+} from '../../../ledger/network/port.ts';
 import type { RampStatus } from '../../../ramp/port.ts';
 import { receiptExpired } from '../findReceipt.ts';
 import type { OffRampSession } from './findOffRampSession.ts';
@@ -22,12 +27,14 @@ export interface CashOutPlan {
   tokenAmountKg: bigint;
   /** Custody, or a holder who signs. */
   depositorAddress: string;
+  /** The contract that a stored session belongs to. */
+  settlementAddress?: Address;
 }
 
 /**
  * @returns the settlement contract, and what the depositor holds.
- * @throws DomainError CONFLICT (no settlement contract), RECEIPT_EXPIRED, INSUFFICIENT_BALANCE, LEDGER_REFUSED
- *   (paused, or the simulated deposit was refused); NetworkUnavailable
+ * @throws DomainError CONFLICT (no settlement contract, or another one), RECEIPT_EXPIRED, INSUFFICIENT_BALANCE,
+ *   LEDGER_REFUSED (paused, or the simulated deposit was refused); NetworkUnavailable
  */
 export async function checkCashOut(
   deps: { db: Db; network: LedgerNetwork },
@@ -40,6 +47,10 @@ export async function checkCashOut(
     requireHolding(deps, plan),
   ]);
   if (settlement === null) throw noSettlement();
+  const mismatch =
+    plan.settlementAddress === undefined ? null : mismatchOf(settlement, plan.settlementAddress);
+  if (mismatch !== null)
+    throw new DomainError('CONFLICT', `Nothing can be deposited for it now: ${mismatch}.`);
   if (settlement.paused) {
     throw new DomainError(
       'LEDGER_REFUSED',
@@ -127,10 +138,13 @@ export async function settlementMismatch(
   network: Pick<LedgerNetwork, 'settlementContract'>,
   session: { settlementAddress: string },
 ): Promise<string | null> {
-  const settlement = await network.settlementContract();
-  if (settlement?.address === session.settlementAddress) return null;
+  return mismatchOf(await network.settlementContract(), session.settlementAddress);
+}
+
+function mismatchOf(settlement: SettlementContract | null, settlementAddress: Address): string | null {
+  if (settlement?.address === settlementAddress) return null;
   return (
-    `the session belongs to the settlement contract ${session.settlementAddress}, ` +
+    `the session belongs to the settlement contract ${settlementAddress}, ` +
     `but RAMP_SETTLEMENT_ADDRESS names ${settlement?.address ?? 'none'}`
   );
 }
