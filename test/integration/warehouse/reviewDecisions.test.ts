@@ -6,14 +6,14 @@
 import { randomUUID } from 'node:crypto';
 import { eq, sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Db, Tx } from '../../../src/db/connection.ts';
+import type { Tx } from '../../../src/db/connection.ts';
 import { offRampReviews, offRampSessions } from '../../../src/db/tables/index.ts';
 import type { OffRampDeposit } from '../../../src/ledger/network/port.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
 import { DomainError } from '../../../src/lib/errors.ts';
 import type { RampStatus } from '../../../src/ramp/port.ts';
 import { allowanceEffects, depositEffects } from '../../../src/resolvers/warehouse/offRamp/offRampEffects.ts';
-import type { Intent } from '../../../src/ledger/submission/effects.ts';
+import type { Effects, Intent } from '../../../src/ledger/submission/effects.ts';
 import type { OffRampSession } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
 import type { TokenizedReceipt } from '../../../src/resolvers/warehouse/findReceipt.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
@@ -129,7 +129,7 @@ async function tryAll(session: OffRampSession, shown: string, { provider }: { pr
     };
     const db = new Proxy(dependencies.db, {
       get: (target, name) => (name === 'transaction' ? rollingBack : (Reflect.get(target, name) as unknown)),
-    }) as Db;
+    });
     const deps = {
       ...dependencies,
       db,
@@ -267,7 +267,8 @@ it('custody allows another settlement contract nothing for a session, nor deposi
   const reasons = async (settlementAddress: string) => {
     const { id } = await underReview({ settlementAddress });
     const intent = { targetId: id } as Intent;
-    return Promise.all([allowanceEffects, depositEffects].map((of) => of(deps).reasonForReview?.(intent)));
+    const reasonOf = async (effects: Effects) => effects.reasonForReview?.(intent);
+    return Promise.all([allowanceEffects(deps), depositEffects(deps)].map(reasonOf));
   };
   expect(await reasons(inUse)).toEqual([null, null]);
   const mismatch = expect.stringContaining(elsewhere) as string;
