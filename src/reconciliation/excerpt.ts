@@ -119,6 +119,7 @@ function run(tx: Tx, statements: readonly string[]) {
 export const CHANGING_TABLES = [
   'accounts',
   'api_keys',
+  'approval_requests',
   'attempts',
   'audit_entries',
   'holder_acts',
@@ -158,7 +159,8 @@ const MAIN_TABLES = [
 
 /** Changed rows, and calls under way: each run compares what the calls can still change. */
 const CHANGED_ROWS: readonly string[] = [
-  ...[...MAIN_TABLES, 'transfers'].map((table) => `SELECT id FROM changed_${table}`),
+  // A request for approval has the id of the row that it would create.
+  ...[...MAIN_TABLES, 'transfers', 'approval_requests'].map((table) => `SELECT id FROM changed_${table}`),
   'SELECT cause_id FROM changed_transfers',
   'SELECT project_id FROM changed_transfers',
   'SELECT project_id FROM changed_retirement_records',
@@ -223,6 +225,11 @@ const EXCERPTS: readonly [table: string, rows: string][] = [
           UNION SELECT project_id, record_index FROM excerpt_holder_acts) AS c ON c.project_id = p.id AND c.record_index = r.index`,
   ],
   ['idempotency_keys', `SELECT * FROM idempotency_keys WHERE ${isTouched('target_id')}`],
+  [
+    'manual_ramp_sessions',
+    `SELECT * FROM changed_manual_ramp_sessions UNION
+        SELECT m.* FROM manual_ramp_sessions m JOIN excerpt_off_ramp_sessions s ON s.id::text = m.reference`,
+  ],
 ];
 
 /**

@@ -3,7 +3,7 @@
  * statuses.
  */
 import { MANUAL_PROVIDER } from '../../ramp/providerName.ts';
-import { aboutRowsOf, contradictions } from './contradiction.ts';
+import { contradictions } from './contradiction.ts';
 
 /**
  * If a deposit needs an allowance: the allowance is under way, or another session of the receipt is served
@@ -77,13 +77,10 @@ export const OFF_RAMP_CONTRADICTIONS = contradictions({
       HAVING c.provider_status IS DISTINCT FROM (array_agg(h.status ORDER BY h.number DESC))[1]
         OR min(h.number) <> 0 OR max(h.number) <> count(h.*) - 1`,
     // The manual provider has sessions only for the platform, and makes their ids.
-    aboutRowsOf(
-      'manual_ramp_sessions',
-      `SELECT format('session %s of the manual provider is for off-ramp session %s, which does not name it', m.id, m.reference) AS message
+    `SELECT format('session %s of the manual provider is for off-ramp session %s, which does not name it', m.id, m.reference) AS message
       FROM manual_ramp_sessions m
       WHERE NOT EXISTS (SELECT 1 FROM off_ramp_sessions c WHERE c.id::text = m.reference AND c.provider_name = '${MANUAL_PROVIDER}'
         AND coalesce(c.provider_session_id, m.id) = m.id)`,
-    ),
     // The manual provider's quote as ramp/manual/quotes.ts computes it: in the currency's smallest unit.
     `SELECT format('off-ramp session %s of %s kg at %s pays %s after a fee of %s (%s bps), which is not what its rate gives',
         id, token_amount_kg, exchange_rate, fiat_amount, fiat_fee, fee_bps) AS message

@@ -49,13 +49,11 @@ export const KEY_CASES: readonly ClauseCase[] = [
     name: 'a project was approved, and is missing',
     says: KEY_OF_NOTHING,
     sql: `UPDATE approval_requests SET state = 'APPROVED' WHERE operation = 'createProject' AND state = 'AWAITING'`,
-    inFullAlone: true,
   },
   {
     name: 'a request for approval became another',
     says: [KEY_OF_NOTHING, /^request \S+ for approval of/],
     sql: `UPDATE approval_requests SET operation = 'createDeposit' WHERE operation = 'createProject' AND state = 'AWAITING'`,
-    inFullAlone: true,
   },
   {
     name: 'the key of a request for approval stands for something else',

@@ -170,8 +170,6 @@ const allowance = (calls: string) =>
 const IS_OF_RECEIPT = /^off-ramp session \S+ is of receipt/;
 const PAID_MORE = /of which custody has settled/;
 const OF_ITS_RECEIPT = `id = (SELECT receipt_id FROM off_ramp_sessions WHERE id = ${SETTLED})`;
-/** An incremental run asks about the provider's sessions that changed. */
-const TOUCH_PAYOUTS = 'UPDATE manual_ramp_sessions SET id = id';
 const IS_ANOTHERS = set(WAITING, `provider_name = 'another'`);
 
 const AMOUNTS: readonly ClauseCase[] = [
@@ -215,12 +213,12 @@ const AMOUNTS: readonly ClauseCase[] = [
   {
     name: "another provider's session is known to the manual one",
     says: /^session \S+ of the manual provider is for off-ramp session/,
-    sql: `${IS_ANOTHERS}; ${TOUCH_PAYOUTS}`,
+    sql: IS_ANOTHERS,
   },
   {
     name: 'a session of the manual provider is not named yet',
     saysNot: /^session \S+ of the manual provider/,
-    sql: `${set(WAITING, 'provider_session_id = NULL')}; ${TOUCH_PAYOUTS}`,
+    sql: set(WAITING, 'provider_session_id = NULL'),
   },
   {
     name: 'another provider has another quote',
