@@ -167,7 +167,7 @@ DECLARE
   first_uses uuid[]; is_conflict boolean[];
   outcomes text[]; held bigint[];
   debit_versions bigint[]; debit_balances bigint[]; credit_versions bigint[]; credit_balances bigint[];
-  must_open boolean; missing int[]; opened bigint;
+  missing int[]; opened bigint;
   d int; c int; amount bigint;
 BEGIN
   SELECT array_agg(coalesce(a.project, p.id) ORDER BY place), array_agg(a.kind ORDER BY place), array_agg(a.owner ORDER BY place)
@@ -189,12 +189,11 @@ BEGIN
     outcomes := array_fill(NULL::text, ARRAY[cardinality(transfer_ids)]);
     held := array_fill(NULL::bigint, ARRAY[cardinality(transfer_ids)]);
     debit_versions := held; debit_balances := held; credit_versions := held; credit_balances := held;
-    must_open := false;
     SELECT array_agg(l.id) INTO locked FROM (
       SELECT a.id FROM unnest(projects_of, kinds, owners) AS s (project, kind, owner)
         JOIN accounts a ON a.project_id = s.project AND a.kind = s.kind AND a.owner_id = s.owner
         ORDER BY a.id FOR NO KEY UPDATE OF a) l;
-    -- Includes the price of a tonne, at the places of the inventories that sell it.
+    -- Includes the price of a tonne, at the places of the inventories: only purchases debit one.
     SELECT array_agg(a.id ORDER BY place), array_agg(coalesce(a.version, 0) ORDER BY place),
         array_agg(coalesce(a.balance_tonnes, 0) ORDER BY place), array_agg(p.price_per_tonne ORDER BY place),
         array_agg(p.price_currency ORDER BY place)
@@ -226,7 +225,6 @@ BEGIN
         outcomes[i] := 'PRICE_CHANGED';
       ELSE
         outcomes[i] := 'POSTED';
-        must_open := must_open OR ids[d] IS NULL OR ids[c] IS NULL;
         versions[d] := versions[d] + 1; balances[d] := balances[d] - amount;
         versions[c] := versions[c] + 1; balances[c] := balances[c] + amount;
         debit_versions[i] := versions[d]; debit_balances[i] := balances[d];
@@ -234,9 +232,9 @@ BEGIN
       END IF;
     END LOOP;
 
-    EXIT WHEN NOT must_open;
     SELECT array_agg(place) INTO missing
       FROM unnest(ids, versions) WITH ORDINALITY AS s (id, version, place) WHERE s.id IS NULL AND s.version > 0;
+    EXIT WHEN missing IS NULL;
     INSERT INTO accounts (project_id, kind, owner_id)
       SELECT projects_of[place], kinds[place], owners[place] FROM unnest(missing) AS place ORDER BY 1, 2, 3
       ON CONFLICT DO NOTHING;
@@ -253,8 +251,7 @@ BEGIN
       credit_account_id, credit_version, credit_balance_tonnes, amount_tonnes, price_per_tonne, price_currency, memo, created_at)
     SELECT t.id, projects_of[t.debit], t.kind, t.cause, ids[t.debit], t.debit_version, t.debit_balance,
       ids[t.credit], t.credit_version, t.credit_balance, t.amount,
-      CASE WHEN t.kind = 'purchase' THEN prices[t.debit] END, CASE WHEN t.kind = 'purchase' THEN currencies[t.debit] END,
-      t.memo, posted_at
+      prices[t.debit], currencies[t.debit], t.memo, posted_at
     FROM unnest(transfer_ids, transfer_kinds, cause_ids, debits, credits, amounts, memos, outcomes,
         debit_versions, debit_balances, credit_versions, credit_balances)
       AS t (id, kind, cause, debit, credit, amount, memo, outcome,

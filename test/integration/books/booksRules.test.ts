@@ -169,6 +169,12 @@ describe('the books, whichever program posts, refuse', () => {
   });
 });
 
+/** The balances of a purchase of 5 t after another one. */
+const AFTER = {
+  debit_balance_tonnes: 'd.balance_tonnes - 10',
+  credit_balance_tonnes: 'c.balance_tonnes + 10',
+};
+
 describe('the database refuses', () => {
   /** By a rule: an error in the statement itself, such as a column that is missing, has another code. */
   const refused = async (statement: string) => {
@@ -236,7 +242,10 @@ describe('the database refuses', () => {
     ['from an account to itself', { credit_account_id: 'd.id' }],
     ['of nothing', { amount_tonnes: 0 }],
     ['of another project than its accounts', { project_id: 'gen_random_uuid()' }],
-    ['between accounts of other kinds than its own', { kind: `'retirement_settle'` }],
+    [
+      'between accounts of other kinds than its own',
+      { kind: `'retirement_hold'`, cause_id: 'gen_random_uuid()' },
+    ],
     ['that is a purchase of another id', { cause_id: 'gen_random_uuid()' }],
     ['with a price without a currency', { price_per_tonne: 3 }],
     ['with a memo, which only transfers between buyers have', { memo: `'year-end'` }],
@@ -251,10 +260,13 @@ describe('the database refuses', () => {
     await refused(purchasePast({ ...wrong, [`${side}_balance_tonnes`]: of(balance) }));
   });
 
-  it('transfers of one statement that do not continue each other', async () => {
-    // The second has the next versions, and balances as if the first had not been.
-    const next = purchasePast({ debit_version: 'd.version + 2', credit_version: 'c.version + 2' });
-    await refused(`${purchasePast()} UNION ALL SELECT ${next.split(' SELECT ')[1] ?? ''}`);
+  it.each([
+    ['of which the second has balances as if the first had not been', {}, {}],
+    ['of which the first has another balance', { debit_balance_tonnes: 'd.balance_tonnes - 4' }, AFTER],
+    ['that leave out a version between them', {}, { ...AFTER, debit_version: 'd.version + 3' }],
+  ])('transfers of one statement %s', async (_name, first, second) => {
+    const next = purchasePast({ debit_version: 'd.version + 2', credit_version: 'c.version + 2', ...second });
+    await refused(`${purchasePast(first)} UNION ALL SELECT ${next.split(' SELECT ')[1] ?? ''}`);
   });
 
   it('no transfer that is right: it moves the accounts', async () => {

@@ -252,13 +252,17 @@ describe('the database refuses', () => {
     await refused(PRICE("last + 1, 5, 'euro'"), 'project_prices_form');
   });
 
-  it('a purchase at another price than the one in force', async () => {
+  it.each([
+    ['at another price than the one in force', `0.01, 'EUR'`],
+    ['in another currency than the one in force', `price_per_tonne, 'USD'`],
+  ])('a purchase %s', async (_name, price) => {
     await refused(
       `INSERT INTO transfers (id, kind, project_id, cause_id, amount_tonnes, price_per_tonne, price_currency, created_at,
           debit_account_id, debit_version, debit_balance_tonnes, credit_account_id, credit_version, credit_balance_tonnes)
-        SELECT forged, 'purchase', d.project_id, forged, 5, 0.01, 'EUR', now(), d.id, d.version + 1, d.balance_tonnes - 5,
+        SELECT forged, 'purchase', d.project_id, forged, 5, ${price}, now(), d.id, d.version + 1, d.balance_tonnes - 5,
           c.id, c.version + 1, c.balance_tonnes + 5
-        FROM gen_random_uuid() AS forged, accounts d, accounts c
+        FROM gen_random_uuid() AS forged, accounts d, accounts c,
+          (SELECT price_per_tonne FROM project_prices WHERE project_id = '${await projectUuid()}' ORDER BY number DESC LIMIT 1) AS p
         WHERE d.project_id = '${await projectUuid()}' AND d.kind = 'inventory'
           AND c.project_id = d.project_id AND c.kind = 'buyer'`,
       'is not at the price in force',

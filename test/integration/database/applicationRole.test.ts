@@ -332,10 +332,11 @@ describe('the running platform', () => {
       ${trigger};
       INSERT INTO forged (id, project_id, kind, debit_account_id, debit_version, debit_balance_tonnes, credit_account_id,
           credit_version, credit_balance_tonnes, amount_tonnes)
+        -- The rules of the books allow a hold like this one.
         SELECT gen_random_uuid(), t.project_id, t.kind, d.id, d.version + 1, d.balance_tonnes - 1, c.id, c.version + 1,
           c.balance_tonnes + 1, 1
         FROM transfers t JOIN accounts d ON d.id = t.debit_account_id JOIN accounts c ON c.id = t.credit_account_id
-        WHERE t.kind = 'issue' LIMIT 1;
+        WHERE t.kind = 'retirement_hold' LIMIT 1;
       DROP FUNCTION IF EXISTS pg_temp.forge() CASCADE`);
     await expect(forging).rejects.toMatchObject({ code: '23000' });
   });
