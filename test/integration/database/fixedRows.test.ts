@@ -1,6 +1,7 @@
 /**
  * Written rows stay as they are: which columns may change, and which changes are refused to any program.
  */
+import { randomUUID } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
@@ -215,13 +216,17 @@ describe('a row', () => {
     ) => `UPDATE holder_acts SET submission_id = (SELECT id FROM submissions WHERE kind = 'mint')
       WHERE submission_id = (SELECT id FROM submissions WHERE state = '${state}' AND kind = 'retire')`;
     for (const state of ['PENDING', 'SUCCEEDED', 'REFUSED']) await refused(another, ofState(state));
-    await takes(
+    const expired = (state: string) => [
       another,
       'SET LOCAL session_replication_role = replica',
-      `UPDATE submissions SET refusal_reason = 'EXPIRED' WHERE state = 'REFUSED'`,
+      `UPDATE submissions SET refusal_reason = 'EXPIRED' WHERE state = '${state}'`,
       'SET LOCAL session_replication_role = origin',
-      ofState('REFUSED'),
-    );
+      ofState(state),
+    ];
+    await takes(...expired('REFUSED'));
+    await refused(...expired('SUCCEEDED'));
+    await refused(...expired('REFUSED').slice(0, 4), ofState('PENDING'));
+    await refused(...expired('REFUSED').slice(0, 4), 'UPDATE holder_acts SET submission_id = NULL');
   });
 
   it('of an attempt replaces an open one in its own slot, and in no other', async () => {
@@ -254,6 +259,15 @@ describe('a row', () => {
     await refused(account('OPEN'), back);
     await refused(account('REFUSED'), back);
     await refused(account('DEAD'), `UPDATE signing_accounts SET address = 'other'`);
+    await refused(account('DEAD').replace('6', '7'), back);
+    await refused(`INSERT INTO signing_accounts (address, next_sequence) VALUES ('unused', 6)`, back);
+    await refused(
+      account('DEAD'),
+      'SET LOCAL session_replication_role = replica',
+      `UPDATE attempts SET cause = 'failed' WHERE state = 'DEAD'`,
+      'SET LOCAL session_replication_role = origin',
+      back,
+    );
   });
 
   it('of a process in the audit log counts entries and pruned ones, which become no fewer', async () => {
@@ -270,6 +284,56 @@ describe('a row', () => {
     await takes(writer, pruning(3, 4), 'UPDATE audit_writers SET pruned = 4');
     await refused(writer, pruning(1, 4), 'UPDATE audit_writers SET pruned = 4');
     await refused(writer, pruning(3, 5), 'UPDATE audit_writers SET pruned = 4');
+  });
+
+  it('of the audit log gets its outcome and further targets, and keeps the rest', async () => {
+    const entry = (
+      outcome: string,
+    ) => `INSERT INTO audit_entries (id, kind, writer_id, number, started_at, request_id,
+        caller_roles, remote_address, field, outcome, ended_at, target_ids)
+      VALUES (gen_random_uuid(), 'MUTATION', '${randomUUID()}', 1, now(), 'test', '{}', '::1', 'retire', ${outcome}, '{a}')`;
+    const end = `UPDATE audit_entries SET outcome = 'OK', ended_at = now()`;
+    await takes(entry('NULL, NULL'), `${end}, target_ids = '{a,b}'`);
+    await refused(entry('NULL, NULL'), `${end}, target_ids = '{b}'`);
+    await refused(entry('NULL, NULL'), `UPDATE audit_entries SET target_ids = '{a,b}'`);
+    await refused(entry(`'FAILED', now()`), end);
+    for (const other of [
+      ...['id', 'writer_id', 'api_key_id'].map((column) => `${column} = gen_random_uuid()`),
+      ...['request_id', 'caller_subject', 'remote_address', 'field'].map((column) => `${column} = 'other'`),
+      'number = 2',
+      `started_at = '2020-01-01Z'`,
+      `caller_roles = '{operator}'`,
+    ]) {
+      await refused(entry('NULL, NULL'), `${end}, ${other}`);
+    }
+  });
+
+  it('of a halt of signing begins and ends with it, and no other does', async () => {
+    const account = (address: string, because: string) =>
+      `INSERT INTO signing_accounts (address, next_sequence, halted_because) VALUES ('${address}', 1, ${because})`;
+    const halt = (address: string, because: string) =>
+      `UPDATE signing_accounts SET halted_because = ${because} WHERE address = '${address}'`;
+    const checked = (condition: string) => `UPDATE signing_halts SET accepted_ledger = 1 WHERE ${condition}`;
+    const begun = [account('a', `'begun'`), account('b', 'NULL'), halt('b', `'of b'`)];
+    const isOne = `(SELECT count(*) FROM signing_halts WHERE address = 'a') = 1`;
+    await takes(
+      ...begun,
+      halt('a', `'begun'`),
+      checked(`because = 'begun' AND ended_at IS NULL AND ${isOne}`),
+    );
+    await takes(...begun, halt('a', 'NULL'), checked(`address = 'a' AND ended_at >= began_at`));
+    await refused(...begun, `UPDATE signing_halts SET because = 'other'`);
+    // An end of one account's halt ends no halt of another, nor one that ended before.
+    await takes(...begun, halt('a', 'NULL'), checked(`address = 'b' AND ended_at IS NULL`));
+    const past = [
+      'SET LOCAL session_replication_role = replica',
+      `UPDATE signing_halts SET began_at = '2020-01-01Z', ended_at = '2020-01-02Z' WHERE address = 'a'`,
+      `INSERT INTO signing_halts (address, because, began_at) VALUES ('a', 'ahead', now() + interval '1 day')`,
+      'SET LOCAL session_replication_role = origin',
+    ];
+    await takes(...begun, ...past, halt('a', 'NULL'), checked(`address = 'a' AND ended_at = '2020-01-02Z'`));
+    // The clock may go back.
+    await takes(...begun, ...past, halt('a', 'NULL'), checked(`because = 'ahead' AND ended_at = began_at`));
   });
 
   it('of a manual payout begins as one that is not made yet', async () => {
@@ -293,6 +357,15 @@ describe('a transparency log', () => {
       'UPDATE transparency_tiles SET hashes = substring(hashes FOR 32), row_ids = row_ids[:1]',
     ],
     ['does not go back behind an entry', 'UPDATE transparency_audit_writers SET number = 4'],
+    ['has a row for each leaf', 'UPDATE transparency_tiles SET row_ids = NULL'],
+    ['keeps its name', `UPDATE transparency_heads SET log = 'audit'`],
+    ['keeps its tiles', `UPDATE transparency_tiles SET log = 'audit'`],
+    ['keeps its tiles on their level', 'UPDATE transparency_tiles SET level = 1'],
+    ['keeps its tiles in their places', 'UPDATE transparency_tiles SET index = 1'],
+    [
+      'keeps the entries of each process',
+      'UPDATE transparency_audit_writers SET writer_id = gen_random_uuid()',
+    ],
   ])('%s', (_name, change) => refused(change));
 
   it('grows', async () => {
