@@ -226,7 +226,13 @@ describe('a row', () => {
     await takes(...expired('REFUSED'));
     await refused(...expired('SUCCEEDED'));
     await refused(...expired('REFUSED').slice(0, 4), ofState('PENDING'));
-    await refused(...expired('REFUSED').slice(0, 4), 'UPDATE holder_acts SET submission_id = NULL');
+    const ofRefused = `submission_id = (SELECT id FROM submissions WHERE refusal_reason = 'EXPIRED')`;
+    const none = `UPDATE holder_acts SET submission_id = NULL WHERE ${ofRefused}`;
+    await refused(...expired('REFUSED').slice(0, 4), none);
+    const replica = 'SET LOCAL session_replication_role = replica';
+    const origin = 'SET LOCAL session_replication_role = origin';
+    const first = `UPDATE holder_acts SET submission_id = (SELECT id FROM submissions WHERE kind = 'mint') WHERE submission_id IS NULL`;
+    await takes(...expired('REFUSED').slice(0, 3), replica, none, origin, first);
   });
 
   it('of an attempt replaces an open one in its own slot, and in no other', async () => {

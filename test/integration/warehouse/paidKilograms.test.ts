@@ -3,17 +3,17 @@
  * to custody, among the tokens that it deposits for farmers.
  */
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { lockById } from '../../../src/db/findByIds.ts';
 import { receipts } from '../../../src/db/tables/index.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
 import { pledgeReceipt } from '../../../src/resolvers/warehouse/pledgeReceipt.ts';
 import { cashOut } from '../../../src/resolvers/warehouse/offRamp/cashOut.ts';
 import { findOffRampSession } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
-import { DomainError } from '../../../src/lib/errors.ts';
+import { DomainError, innermostMessage } from '../../../src/lib/errors.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
 import type { TestDatabase } from '../../support/database/database.ts';
-import { countLockWaits } from '../../support/database/lockWaits.ts';
+import { countLockWaits, hasLockWait } from '../../support/database/lockWaits.ts';
 import { embeddedNetworkOn, startPlatform, type StartedPlatform } from '../../support/platform.ts';
 import { createEmbeddedHolder } from '../../support/wallets/embeddedWallets.ts';
 import { depositInputOf, prepareDeposit } from '../../support/wallets/walletCashOuts.ts';
@@ -174,6 +174,85 @@ it('are not free again when a refunded payout is paid after all, and that is acc
   await expect(again).rejects.toMatchObject({ code: 'INSUFFICIENT_BALANCE', details: { available: '0' } });
   const pledged = pledgeReceipt(platform.dependencies, farmer, pledgeInput(receipt));
   await expect(pledged).rejects.toThrow(/all of it has been cashed out/);
+});
+
+describe('the database', () => {
+  type Session = { state?: string; kilograms?: number; status?: string; depositor?: string };
+
+  /** The SQL of a session of a receipt, with the other columns of another session. */
+  const session = (
+    receiptId: string,
+    { state = 'OPENING', kilograms = 100, status, depositor = 'CUSTODY' }: Session = {},
+  ) => {
+    const isPaidIn = state === 'SETTLED' || state === 'REFUNDED';
+    const time = '2026-01-01T00:00:00Z';
+    const set = {
+      id: randomUUID(),
+      receipt_id: receiptId,
+      state,
+      state_reason: 'test',
+      token_amount_kg: kilograms,
+      depositor,
+      signature_due_at: depositor === 'HOLDER' ? time : null,
+      provider_session_id: isPaidIn ? randomUUID() : null,
+      provider_status: status ?? null,
+      deposited_at: isPaidIn ? time : null,
+      released_at: isPaidIn ? time : null,
+      ended_at: state === 'OPENING' ? null : time,
+    };
+    return `INSERT INTO off_ramp_sessions SELECT (jsonb_populate_record(s, '${JSON.stringify(set)}')).*
+      FROM off_ramp_sessions s WHERE id = (SELECT min(id::text)::uuid FROM off_ramp_sessions)`;
+  };
+  const pledge = (receiptId: string) =>
+    `INSERT INTO receipt_pledges (id, receipt_id, lender_name, loan_reference, pledged_by, pledged_at)
+      VALUES (gen_random_uuid(), '${receiptId}', 'a bank', 'loan', 'farmer', now())`;
+
+  /** @returns the refusal of the last statement, in a transaction that is undone */
+  const answerTo = (last: string, past?: string) =>
+    database.handle.db
+      .transaction(async (tx) => {
+        await tx.execute('SET LOCAL session_replication_role = replica');
+        if (past !== undefined) await tx.execute(past);
+        await tx.execute('SET LOCAL session_replication_role = origin');
+        await tx.execute(last);
+        throw new Error('taken');
+      })
+      .catch((error: Error) => innermostMessage(error));
+
+  it.each(['SETTLED', 'REFUNDED', 'CLOSED'])(
+    'lets a receipt be pledged after a session that is %s',
+    async (state) => {
+      const { id } = await activeReceipt(platform, { quantityKg: 100n });
+      expect(await answerTo(pledge(id), session(id, { state }))).toBe('taken');
+    },
+  );
+
+  it('lets custody cash out what is neither paid nor promised, and a holder what it has', async () => {
+    const { id } = await activeReceipt(platform, { quantityKg: 100n });
+    const more = { kilograms: 101 };
+    expect(await answerTo(session(id, more))).toMatch(/has no 101 kg left for custody/);
+    expect(await answerTo(session(id, { ...more, depositor: 'HOLDER' }))).toBe('taken');
+    for (const state of ['REFUNDED', 'CLOSED']) {
+      expect(await answerTo(session(id), session(id, { state }))).toBe('taken');
+      const paid = session(id, { state, status: 'settled' });
+      expect(await answerTo(session(id), paid)).toMatch(/has no 100 kg left for custody/);
+    }
+  });
+
+  it.each([
+    ['session', 'pledge', (id: string) => [pledge(id), session(id)], /is pledged/],
+    ['pledge', 'session', (id: string) => [session(id), pledge(id)], /is being cashed out/],
+  ])('makes a %s wait for a %s of another transaction', async (_second, _first, statements, refusal) => {
+    const { id } = await activeReceipt(platform, { quantityKg: 100n });
+    const [first = '', second = ''] = statements(id);
+    let answer: Promise<string> | undefined;
+    await database.handle.db.transaction(async (tx) => {
+      await tx.execute(first);
+      answer = answerTo(second);
+      await expect.poll(() => hasLockWait(database.handle)).toBe(true);
+    });
+    expect(await answer).toMatch(refusal);
+  });
 });
 
 it('are not promised twice, whichever program writes', async () => {
