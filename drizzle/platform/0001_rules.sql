@@ -167,7 +167,7 @@ DECLARE
   first_uses uuid[]; is_conflict boolean[];
   outcomes text[]; held bigint[];
   debit_versions bigint[]; debit_balances bigint[]; credit_versions bigint[]; credit_balances bigint[];
-  missing int[]; opened bigint;
+  must_open boolean; missing int[]; opened bigint;
   d int; c int; amount bigint;
 BEGIN
   SELECT array_agg(coalesce(a.project, p.id) ORDER BY place), array_agg(a.kind ORDER BY place), array_agg(a.owner ORDER BY place)
@@ -189,6 +189,7 @@ BEGIN
     outcomes := array_fill(NULL::text, ARRAY[cardinality(transfer_ids)]);
     held := array_fill(NULL::bigint, ARRAY[cardinality(transfer_ids)]);
     debit_versions := held; debit_balances := held; credit_versions := held; credit_balances := held;
+    must_open := false;
     SELECT array_agg(l.id) INTO locked FROM (
       SELECT a.id FROM unnest(projects_of, kinds, owners) AS s (project, kind, owner)
         JOIN accounts a ON a.project_id = s.project AND a.kind = s.kind AND a.owner_id = s.owner
@@ -225,6 +226,7 @@ BEGIN
         outcomes[i] := 'PRICE_CHANGED';
       ELSE
         outcomes[i] := 'POSTED';
+        must_open := must_open OR ids[d] IS NULL OR ids[c] IS NULL;
         versions[d] := versions[d] + 1; balances[d] := balances[d] - amount;
         versions[c] := versions[c] + 1; balances[c] := balances[c] + amount;
         debit_versions[i] := versions[d]; debit_balances[i] := balances[d];
@@ -232,9 +234,10 @@ BEGIN
       END IF;
     END LOOP;
 
+    -- Without this flag, each batch would start the statement below.
+    EXIT WHEN NOT must_open;
     SELECT array_agg(place) INTO missing
       FROM unnest(ids, versions) WITH ORDINALITY AS s (id, version, place) WHERE s.id IS NULL AND s.version > 0;
-    EXIT WHEN missing IS NULL;
     INSERT INTO accounts (project_id, kind, owner_id)
       SELECT projects_of[place], kinds[place], owners[place] FROM unnest(missing) AS place ORDER BY 1, 2, 3
       ON CONFLICT DO NOTHING;
