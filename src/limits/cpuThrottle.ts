@@ -55,7 +55,8 @@ export function createCpuThrottle(
     for (; !isFree(state, now) && now < untilMs; now = nowMs())
       await wait(Math.ceil(Math.min(state.freeAtMs - aheadMs, untilMs) - now));
     state.waiting -= 1;
-    state.freeAtMs = Math.max(state.freeAtMs, now) + stepMs;
+    // One that has waited for the maximum adds no step: as many as wait would add more than MAX_REST_MS.
+    if (isFree(state, now)) state.freeAtMs = Math.max(state.freeAtMs, now) + stepMs;
   };
   return {
     charge(key, ms) {

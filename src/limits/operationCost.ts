@@ -38,8 +38,15 @@ export const LONG_LISTS: Readonly<Record<string, number>> = {
   'Registry.records': 10_000,
   'Viewer.warehouseIds': 100,
 };
-/** Counted as shorter, because they are read at once: an operation may select one twice, not fifty times. */
-const CHEAPER_LISTS: Readonly<Record<string, number>> = { 'Registry.records': 4_000 };
+/** Counted as shorter, because each is read at once. */
+const CHEAPER_LISTS: Readonly<Record<string, number>> = {
+  // An operation may select them twice, not fifty times.
+  'Registry.records': 4_000,
+  // Nearly all have a few entries. By their maximum, no page of a hundred sessions could select one.
+  'OffRampSession.holderActs': LIST_SIZE,
+  'OffRampSession.providerHistory': LIST_SIZE,
+  'OffRampSession.reviews': LIST_SIZE,
+};
 /** Fields that cost the database more than their answer: tenths of a second at a million records. */
 const COSTLY_FIELDS: Readonly<Record<string, number>> = {
   'Query.retirementTotals': 500,

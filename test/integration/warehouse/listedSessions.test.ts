@@ -59,7 +59,7 @@ it('reads the histories of a page of sessions in one statement each, of each ses
       (id, off_ramp_session_id, flagged_because, state_before, opened_at, closed_at, statuses_seen)
       SELECT gen_random_uuid(), ${id}, ${`${at}:`} || n, 'AWAITING_PAYOUT', ${moment}, now(), 1 FROM ${numbers}`);
   }
-  const query = `{ list: offRampSessions(first: 3) { nodes { depositTxHash providerHistory { observedAt } reviews { flaggedBecause }
+  const query = `{ list: offRampSessions { nodes { depositTxHash providerHistory { observedAt } reviews { flaggedBecause }
     holderActs { txHash offRampSession { depositTxHash } transactions { txHash } } } } }`;
   const histories = ['off_ramp_provider_statuses', 'off_ramp_reviews', 'holder_acts', 'attempts'];
   const read = [...histories.map((table) => `from "${table}"`), SESSIONS_BY_ID];

@@ -80,6 +80,20 @@ describe('an address that computes', () => {
     expect(begunMs).toEqual([1_000, 2_000, 3_000, 4_000, 5_000, 5_500, 5_500, 5_500]);
   });
 
+  it('rests for a second at most after any number of requests that have waited for five', async () => {
+    const { time, throttle } = throttleWith();
+    throttle.charge('a', 60_000);
+    const compute = async () => {
+      await throttle.awaitTurn('a');
+      time.nowMs = 5_000;
+      throttle.charge('a', 60_000);
+    };
+    await Promise.all([compute(), ...Array.from({ length: 100 }, () => throttle.awaitTurn('a'))]);
+    expect(time.nowMs).toBe(5_000);
+    await throttle.awaitTurn('a');
+    expect(time.nowMs).toBe(6_000);
+  });
+
   it.each([
     [1, 10_000],
     [0.5, 5_000],

@@ -19,6 +19,7 @@ function sizeOf(query: string, variables?: Record<string, unknown>) {
 }
 const costOf = (query: string, variables?: Record<string, unknown>) => sizeOf(query, variables).cost;
 
+const HISTORIES = '{ reviews { reason } holderActs { txHash } providerHistory { status } }';
 const RECORD = '{ retirementRecord(tokenAddress: "x", index: 0)';
 
 it.each([
@@ -39,6 +40,12 @@ it.each([
   ['a reconciliation', '{ reconciliation(tokenAddress: "x") { agrees } }', 4_000],
   ['a quote', '{ offRampQuote(tokenAmount: 1, fiatCurrency: "KES") { feeBps } }', 1_000],
   ['failures of runs', '{ expiryRuns(first: 10) { nodes { failures { message } } } }', 1 + 10 * 101],
+  ['histories of sessions', `{ offRampSessions(first: 100) { nodes ${HISTORIES} } }`, 1 + 100 * 31],
+  [
+    'what was signed for the sessions of a page',
+    '{ offRampSessions { nodes { holderActs { transactions { txHash } } } } }',
+    1 + 20 * 111,
+  ],
   ['the number of a list', '{ projects(first: 10) { totalCount } }', 101],
   ['a list without pages', '{ project(tokenAddress: "x") { transactions { txHash } } }', 1 + LIST_SIZE],
   ['a field of the root', '{ retirementFeedCursor }', 1],

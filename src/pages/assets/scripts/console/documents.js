@@ -67,9 +67,9 @@ export const SUBMISSION_DETAILS = `query ConsoleSubmission($id: ID!) {
 
 /** Leaves entries in the audit log, unless the sessions are the caller's own. */
 export const SESSIONS = `query ConsoleSessions {
-  review: offRampSessions(first: 15, filter: { states: [NEEDS_REVIEW] }) { nodes { ...ConsoleSession } }
-  overdue: offRampSessions(first: 15, filter: { overdue: true }) { nodes { ...ConsoleSession } }
-  stranded: offRampSessions(first: 15, filter: { stranded: true }) { nodes { ...ConsoleSession } }
+  review: offRampSessions(first: 20, filter: { states: [NEEDS_REVIEW] }) { nodes { ...ConsoleSession } }
+  overdue: offRampSessions(first: 20, filter: { overdue: true }) { nodes { ...ConsoleSession } }
+  stranded: offRampSessions(first: 20, filter: { stranded: true }) { nodes { ...ConsoleSession } }
 }
 fragment ConsoleSession on OffRampSession {
   id state stateReason reviewVersion rampProvider rampProviderEndpoint sessionId providerStatus exposed tokenAmount farmerId createdAt
