@@ -2,7 +2,7 @@
  * setManualSessionStatus: an operator sets the status of a payout at the manual provider, which then calls
  * the platform's webhook as any provider would.
  */
-import { and, eq, sql } from 'drizzle-orm';
+import { and, eq, getTableColumns, sql } from 'drizzle-orm';
 import { manualRampSessions, offRampSessions } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { ManualControls } from '../../ramp/manual/manualProvider.ts';
@@ -10,7 +10,7 @@ import { readLastStatus } from '../../ramp/manual/manualStatuses.ts';
 import type { PayoutAccount, RampSession, RampStatus } from '../../ramp/port.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { Grant } from '../core/grant.ts';
-import { findOffRampSessionAtProvider } from '../warehouse/offRamp/findOffRampSession.ts';
+import { findOffRampSessionAtProvider, isAsAgreed } from '../warehouse/offRamp/findOffRampSession.ts';
 import { OFF_RAMP_SESSIONS } from '../warehouse/offRamp/offRampMoves.ts';
 import { noteHint } from '../warehouse/offRamp/receivePayoutHint.ts';
 
@@ -53,15 +53,15 @@ export async function setManualSessionStatus(
 async function requireHeld({ db, network }: Needs<'db' | 'network'>, sessionId: string): Promise<void> {
   // By our reference: a restored database may not know the payout's id as its session's.
   const [session] = await db
-    .select({
-      settlementAddress: offRampSessions.settlementAddress,
-      depositedAt: offRampSessions.depositedAt,
-    })
+    .select(getTableColumns(offRampSessions))
     .from(offRampSessions)
     .innerJoin(manualRampSessions, eq(offRampSessions.id, sql`${manualRampSessions.reference}::uuid`))
     .where(eq(manualRampSessions.id, sessionId));
   if (!session) return;
-  const deposit = await network.offRampDeposit(session.settlementAddress, sessionId);
+  const found = await network.offRampDeposit(session.settlementAddress, sessionId);
+  // A reference whose deposit the network has lost can be used again, by a deposit of other tokens.
+  const deposit =
+    found !== null && (session.depositedAt === null || isAsAgreed(session, found)) ? found : null;
   // Before the deposit the operator doesn't get the account to pay to.
   if (deposit === null ? session.depositedAt === null : deposit.status === 'PENDING') return;
   const shown = deposit === null ? 'not deposited any more' : deposit.status;

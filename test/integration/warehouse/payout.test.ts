@@ -634,10 +634,17 @@ describe('setManualSessionStatus', () => {
     },
   );
 
-  it('lets no payout begin whose deposit the network has lost', async () => {
+  it.each([
+    ['lost', () => null],
+    ['lost, and whose reference another deposit has used since', () => ({ amount: 1n })],
+  ] as const)('lets no payout begin whose deposit the network has %s', async (_, changeOf) => {
     const { providerSessionId: sessionId } = await depositedCashOut(platform);
-    const lost = { ...network, offRampDeposit: () => Promise.resolve(null) };
-    const deps = { ...platform.dependencies, network: lost };
+    const offRampDeposit: typeof network.offRampDeposit = async (contract, reference) => {
+      const deposit = await network.offRampDeposit(contract, reference);
+      const change = changeOf();
+      return deposit && change && { ...deposit, ...change };
+    };
+    const deps = { ...platform.dependencies, network: { ...network, offRampDeposit } };
     const status = { sessionId, status: 'processing' } as const;
     await expect(setManualSessionStatus(deps, 'operator-1', status)).rejects.toMatchObject({
       code: 'CONFLICT',
