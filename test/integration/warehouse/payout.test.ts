@@ -106,6 +106,13 @@ async function resolutionsOf(offRampSessionId: string): Promise<string[]> {
   return rows.map(({ kind }) => kind).filter((kind) => kind !== 'depositOffRamp');
 }
 
+async function isRefundSigned(offRampSessionId: string): Promise<boolean> {
+  const rows = await marketplace.database.handle.sql`
+    SELECT 1 FROM attempts a JOIN submissions s ON s.id = a.submission_id
+    WHERE s.target_id = ${offRampSessionId} AND s.kind = 'refundOffRamp'`;
+  return rows.length > 0;
+}
+
 const review = (offRampSessionId: string, decision: OffRampSessionReviewDecision) =>
   decideSession(platform.dependencies, 'operator-1', {
     offRampSessionId,
@@ -329,6 +336,8 @@ describe('webhooks', () => {
     faults = (method) => (method === 'outcome' ? 'unreachable' : null);
     await isSeen(session, 'failed');
     await reaches(platform, id, 'REFUNDING');
+    // A status that comes before the refund is signed prevents it.
+    await expect.poll(() => isRefundSigned(id)).toBe(true);
     for (const status of ['settled', 'failed'] as const) await isSeen(session, status);
     faults = () => null;
     await reaches(platform, id, 'NEEDS_REVIEW', 'REFUNDED');
