@@ -2,6 +2,7 @@
  * Cash-outs that a reconciliation can compare only in part: of settlement contracts out of use, under review,
  * or decided by an operator.
  */
+import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { EmbeddedNetwork } from '../../support/embeddedNetwork.ts';
 import { NetworkRefusal, type LedgerNetwork } from '../../../src/ledger/network/port.ts';
@@ -226,11 +227,12 @@ describe('a deposit in the settlement contract', () => {
     const missing = ['the settlement contract has no deposit of it'];
     await change(`state = 'REFUNDED', released_at = now(), ended_at = now(), due_at = NULL`);
     expect(await lost()).toEqual(missing);
-    const review = (decision: string) =>
+    const review = (decision: string, of = session.id) =>
       restorable.corrupt(`INSERT INTO off_ramp_reviews
         (id, off_ramp_session_id, flagged_because, state_before, opened_at, closed_at, statuses_seen, decision, decided_by, reason)
-        VALUES (gen_random_uuid(), '${session.id}', 'tested', 'AWAITING_PAYOUT', now(), now(), 1, '${decision}', 'operator', 'tested')`);
+        VALUES (gen_random_uuid(), '${of}', 'tested', 'AWAITING_PAYOUT', now(), now(), 1, '${decision}', 'operator', 'tested')`);
     await review('REFUND');
+    await review('ACCEPT', randomUUID());
     expect(await lost()).toEqual(missing);
     await review('ACCEPT');
     expect(await lost()).toEqual([]);

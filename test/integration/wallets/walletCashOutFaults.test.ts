@@ -468,6 +468,9 @@ describe('a session that waits for a signature', () => {
   it('stays with its own settlement contract while the server is pointed at another one', async () => {
     const unsigned = await prepareToDeposit();
     const { session, act } = await prepareToDeposit();
+    const before = await prepareToDeposit();
+    const signedBefore = await holder.sign(before.act.unsigned);
+    const submitted = await submitSigned(platform.dependencies, before.act, signedBefore);
     const own = platform.dependencies.network;
     const elsewhere = { address: network.factoryAddress, treasury: network.custodyAddress, paused: false };
     platform.dependencies.network = { ...own, settlementContract: async () => elsewhere };
@@ -476,6 +479,9 @@ describe('a session that waits for a signature', () => {
       await expect(submitSigned(platform.dependencies, act, signed)).rejects.toMatchObject({
         code: 'CONFLICT',
       });
+      // What was submitted before has its answer.
+      const again = await submitSigned(platform.dependencies, submitted, signedBefore);
+      expect(again).toMatchObject({ id: submitted.id, state: 'LANDED' });
       // The wallet may send it itself.
       await sendPastUs(world, holder, act);
       await lookNow(session.id);
@@ -485,8 +491,10 @@ describe('a session that waits for a signature', () => {
     } finally {
       platform.dependencies.network = own;
     }
-    await providerSays(platform, session.providerSessionId ?? '', 'failed');
-    await reaches(platform, session.id, 'REFUNDED');
+    for (const { id, providerSessionId } of [session, before.session]) {
+      await providerSays(platform, providerSessionId ?? '', 'failed');
+      await reaches(platform, id, 'REFUNDED');
+    }
   });
 
   it('is not given out to be signed for a session that was closed while it was prepared', async () => {
