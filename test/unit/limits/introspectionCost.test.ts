@@ -2,13 +2,14 @@
  * Introspection costs as much as the answer that it makes: the query that tools send passes, and a query that
  * repeats everything does not.
  */
-import { getIntrospectionQuery, getOperationAST, Kind, parse } from 'graphql';
+import { getIntrospectionQuery, getOperationAST, parse } from 'graphql';
 import { expect, it } from 'vitest';
 import {
   measureIntrospection,
   requireIntrospectionWithinLimit,
 } from '../../../src/limits/introspectionCost.ts';
 import { schema } from '../../../src/schema/index.ts';
+import { allowOneWalk, spreadOften } from '../../support/spreadFragments.ts';
 
 function partsOf(query: string) {
   const document = parse(query);
@@ -72,21 +73,8 @@ it.each([
   ['the root', 'Query', '{ ...f0 }', EACH_TYPE],
   ['a type', '__Type', '{ __type(name: "Query") { ...f0 } }', 'fields { name }'],
 ])('walks a fragment of %s once, however often it is spread', (_what, type, query, selection) => {
-  const spreading = Array.from(
-    { length: 20 },
-    (_, i) => `fragment f${i} on ${type} { ...f${i + 1} ...f${i + 1} }`,
-  );
-  const parts = partsOf(`${query} ${spreading.join(' ')} fragment f20 on ${type} { ${selection} }`);
-  const last = parts[1].definitions.at(-1);
-  if (last?.kind !== Kind.FRAGMENT_DEFINITION) throw new Error('no fragment');
-  const { selections } = last.selectionSet;
-  let walks = 0;
-  const walked = () => {
-    walks += 1;
-    if (walks > 1) throw new Error('walked again');
-    return selections;
-  };
-  Object.defineProperty(last.selectionSet, 'selections', { get: walked });
+  const parts = partsOf(spreadOften(query, type, selection));
+  allowOneWalk(parts[1]);
   expect(measureIntrospection(...parts).objects).toBeGreaterThan(2 ** 20);
 });
 
