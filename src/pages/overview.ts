@@ -71,11 +71,12 @@ export function createOverview(clock: Clock): (ask: Ask) => Promise<Overview> {
 async function readOverview(ask: Ask, nowMs: number): Promise<Overview> {
   const from = firstMonday(nowMs);
   const mondays = Array.from({ length: WEEKS }, (_, week) => from + week * WEEK_SECONDS);
-  const { vintages, days, projects, oldest, projectTypes } = await askFor<Answer>(ask, QUERY, {
-    from,
-    // A token's clock may be ahead: later days would fill the page, and the first weeks would lack theirs.
-    until: from + WEEKS * WEEK_SECONDS,
-  });
+  // A token's clock may be ahead: later days would fill the page, and the first weeks would lack theirs.
+  const until = from + WEEKS * WEEK_SECONDS;
+  const [{ vintages, days, projects, oldest, projectTypes }, countryCodes] = await Promise.all([
+    askFor<Answer>(ask, QUERY, { from, until }),
+    readCountryCodes(ask),
+  ]);
   return {
     ...addUp(vintages.nodes),
     projects: countText(projects.totalCount),
@@ -83,7 +84,7 @@ async function readOverview(ask: Ask, nowMs: number): Promise<Overview> {
       day: dateOf(monday),
       ...addUp(days.nodes.filter(({ day }) => day >= dateOf(monday) && day < dateOf(monday + WEEK_SECONDS))),
     })),
-    countryCodes: await readCountryCodes(ask),
+    countryCodes,
     projectTypes,
     vintageYears: vintages.nodes.map(({ vintageYear }) => vintageYear).sort((a, b) => b - a),
     projectYears: yearsBetween(projects.nodes[0]?.vintageYear, oldest.nodes[0]?.vintageYear),
@@ -105,8 +106,9 @@ async function readCountryCodes(ask: Ask): Promise<string[]> {
   return codes.sort();
 }
 
-/** The API accepts vintages of some decades, so the list is short. */
-function yearsBetween(latest = 0, earliest = latest + 1): number[] {
+/** Empty without a project. The API accepts vintages of some decades, so the list is short. */
+function yearsBetween(latest: number | undefined, earliest: number | undefined): number[] {
+  if (latest === undefined || earliest === undefined) return [];
   return Array.from({ length: latest - earliest + 1 }, (_, i) => latest - i);
 }
 
