@@ -131,7 +131,7 @@ async function store(tx: Tx, world: World, ledger: ClosedLedger, landed: Landed[
     (effects?.events ?? []).map((event, eventIndex) => eventRow(ledger, transaction, event, at, eventIndex)),
   );
   const transactionRows = landed.map((one) => transactionRow(ledger.ledger, one));
-  const saves = [...savesOf(world.changes()), insertionOf(transactions, transactionRows)];
+  const saves = [...savesOf(world), insertionOf(transactions, transactionRows)];
   const all =
     eventRows.length === 0
       ? inOneStatement(saves)

@@ -4,7 +4,7 @@
  * Contract rules are plain functions over a `World`, without a database. Reading a row that was not loaded
  * throws: if it counted as absent, a wrong balance would be stored.
  */
-import type { Address, Hash32 } from '../port.ts';
+import type { Address } from '../port.ts';
 import type { balances, offRamps, retirements, settlements, tokens } from './tables.ts';
 
 /** Each as its table keeps it. */
@@ -32,56 +32,22 @@ export interface LoadedWorld {
   offRamps: OffRampState[];
 }
 
-export interface WorldChanges extends LoadedWorld {
-  retirements: RetirementState[];
-}
-
-export interface World {
-  token(address: Address): TokenState | null;
-  putToken(token: TokenState): void;
-  settlement(address: Address): SettlementState | null;
-  putSettlement(settlement: SettlementState): void;
-  balance(tokenAddress: Address, holder: Address): bigint;
-  putBalance(tokenAddress: Address, holder: Address, amount: bigint): void;
-  offRamp(settlementAddress: Address, referenceId: Hash32): OffRampState | null;
-  putOffRamp(offRamp: OffRampState): void;
-  appendRetirement(retirement: RetirementState): void;
-  /** Everything put since the world was created, each item once in its last state. */
-  changes(): WorldChanges;
-}
+export type World = ReturnType<ReturnType<typeof worldsOf>>;
 
 /** @returns a function that creates a world of the loaded state; worlds don't see each other's changes */
-export function worldsOf(keys: WorldKeys, loaded: LoadedWorld): () => World {
+export function worldsOf(keys: WorldKeys, loaded: LoadedWorld) {
   const tokensOf = loadedRows('token', addressOf, keys.tokens, loaded.tokens);
   const settlementsOf = loadedRows('settlement', addressOf, keys.settlements, loaded.settlements);
   const balancesOf = loadedRows('balance', balanceKey, keys.balances.map(balanceKey), loaded.balances);
   const offRampsOf = loadedRows('off-ramp', offRampKey, keys.offRamps.map(offRampKey), loaded.offRamps);
-  return () => {
-    const tokens = tokensOf();
-    const settlements = settlementsOf();
-    const balances = balancesOf();
-    const offRamps = offRampsOf();
-    const retirements: RetirementState[] = [];
-    return {
-      token: tokens.get,
-      putToken: tokens.put,
-      settlement: settlements.get,
-      putSettlement: settlements.put,
-      balance: (tokenAddress, holder) => balances.get(balanceKey({ tokenAddress, holder }))?.amount ?? 0n,
-      putBalance: (tokenAddress, holder, amount) => balances.put({ tokenAddress, holder, amount }),
-      offRamp: (settlementAddress, referenceId) =>
-        offRamps.get(offRampKey({ settlementAddress, referenceId })),
-      putOffRamp: offRamps.put,
-      appendRetirement: (retirement) => retirements.push(retirement),
-      changes: () => ({
-        tokens: tokens.changed(),
-        settlements: settlements.changed(),
-        balances: balances.changed(),
-        offRamps: offRamps.changed(),
-        retirements,
-      }),
-    };
-  };
+  return () => ({
+    tokens: tokensOf(),
+    settlements: settlementsOf(),
+    balances: balancesOf(),
+    offRamps: offRampsOf(),
+    /** Those that were made. */
+    retirements: [] as RetirementState[],
+  });
 }
 
 /**
@@ -106,6 +72,7 @@ function loadedRows<Row>(
         return value;
       },
       put: (row: Row) => void changed.set(keyOf(row), row),
+      /** Each row that was put, once, in its last state. */
       changed: () => [...changed.values()],
     };
   };

@@ -3,6 +3,7 @@
  * without waiting for each other.
  */
 import { and, eq, getTableColumns, or, sql, type SQL } from 'drizzle-orm';
+import type { PgTable } from 'drizzle-orm/pg-core';
 import type { Db, Tx } from '../../../db/connection.ts';
 import { findBy } from '../../../db/findByIds.ts';
 import { hotQuery } from '../../../db/hotQueries.ts';
@@ -10,7 +11,7 @@ import { insertionOf } from '../../../db/manyRows.ts';
 import type { Address } from '../port.ts';
 import { balances, offRamps, retirements, settlements, tokens } from './tables.ts';
 import { balanceKey, offRampKey, worldsOf } from './world.ts';
-import type { LoadedWorld, World, WorldChanges, WorldKeys } from './world.ts';
+import type { LoadedWorld, World, WorldKeys } from './world.ts';
 
 export const findTokens = findBy(tokens, tokens.address);
 const findSettlements = findBy(settlements, settlements.address);
@@ -51,15 +52,41 @@ export async function loadState(db: Db | Tx, calls: readonly WorldKeys[]): Promi
   return worldsOf(keys, loaded);
 }
 
-/** The statements that store the changes. They don't depend on each other. */
-export function savesOf(changes: WorldChanges): SQL[] {
+/** The statements that store the world's changes. They don't depend on each other. */
+export function savesOf(world: World): SQL[] {
   return [
-    changes.tokens.length > 0 && saveTokens(changes.tokens),
-    changes.settlements.length > 0 && saveSettlements(changes.settlements),
-    changes.balances.length > 0 && saveBalances(changes.balances),
-    changes.offRamps.length > 0 && saveOffRamps(changes.offRamps),
-    changes.retirements.length > 0 && insertionOf(retirements, changes.retirements),
-  ].filter((save) => save !== false);
+    ...saveOf(
+      tokens,
+      world.tokens.changed(),
+      sql`ON CONFLICT (address) DO UPDATE SET paused = excluded.paused,
+        status = excluded.status, total_supply = excluded.total_supply, total_retired = excluded.total_retired,
+        total_retirements = excluded.total_retirements`,
+    ),
+    ...saveOf(
+      settlements,
+      world.settlements.changed(),
+      sql`ON CONFLICT (address) DO UPDATE SET paused = excluded.paused`,
+    ),
+    ...saveOf(
+      balances,
+      world.balances.changed(),
+      sql`ON CONFLICT (token_address, holder) DO UPDATE SET amount = excluded.amount`,
+    ),
+    ...saveOf(
+      offRamps,
+      world.offRamps.changed(),
+      sql`ON CONFLICT (settlement_address, reference_id) DO UPDATE SET status = excluded.status`,
+    ),
+    ...saveOf(retirements, world.retirements),
+  ];
+}
+
+function saveOf<Table extends PgTable>(
+  table: Table,
+  rows: readonly Table['$inferInsert'][],
+  onConflict = sql.empty(),
+): SQL[] {
+  return rows.length === 0 ? [] : [sql`${insertionOf(table, rows)} ${onConflict}`];
 }
 
 function loadOffRamps(db: Db | Tx, keys: WorldKeys['offRamps']): Promise<LoadedWorld['offRamps']> | [] {
@@ -127,24 +154,4 @@ function mergeKeys(many: readonly WorldKeys[]): WorldKeys {
 
 function uniqueBy<T>(items: T[], keyOf: (item: T) => string): T[] {
   return [...new Map(items.map((item) => [keyOf(item), item])).values()];
-}
-
-function saveTokens(changed: WorldChanges['tokens']): SQL {
-  return sql`${insertionOf(tokens, changed)} ON CONFLICT (address) DO UPDATE SET paused = excluded.paused,
-    status = excluded.status, total_supply = excluded.total_supply, total_retired = excluded.total_retired,
-    total_retirements = excluded.total_retirements`;
-}
-
-function saveSettlements(changed: WorldChanges['settlements']): SQL {
-  return sql`${insertionOf(settlements, changed)} ON CONFLICT (address) DO UPDATE SET paused = excluded.paused`;
-}
-
-function saveBalances(changed: WorldChanges['balances']): SQL {
-  return sql`${insertionOf(balances, changed)}
-    ON CONFLICT (token_address, holder) DO UPDATE SET amount = excluded.amount`;
-}
-
-function saveOffRamps(changed: WorldChanges['offRamps']): SQL {
-  return sql`${insertionOf(offRamps, changed)}
-    ON CONFLICT (settlement_address, reference_id) DO UPDATE SET status = excluded.status`;
 }

@@ -27,6 +27,15 @@ export interface Effects {
   events: ContractEvent[];
 }
 
+export function eventOf(
+  contract: Address,
+  eventType: string,
+  topics: readonly string[],
+  value: EventValue,
+): ContractEvent {
+  return { contract, eventType, data: { topics, value } };
+}
+
 /** Ends a call without effect, because contracts check everything before their first change. */
 export function refuse(reason: RefusalReason, message: string): never {
   throw new NetworkRefusal({ reason, message });

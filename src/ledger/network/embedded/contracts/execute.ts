@@ -39,48 +39,28 @@ export function execute(world: World, context: Context, call: Invocation): Effec
 }
 
 /**
- * The keys that `execute` will read, as far as the call names them. Calls about deposits read further
+ * The keys that `execute` may read, as far as the call names them. Calls about deposits read further
  * balances.
  */
-export function keysOf(context: Omit<Context, 'closedAt'>, call: Invocation): WorldKeys {
-  const keys: WorldKeys = { tokens: [], settlements: [], balances: [], offRamps: [] };
-  switch (call.kind) {
-    case 'deployCarbonCredit':
-    case 'deployCommodityReceipt':
-    case 'deployRampSettlement': {
-      const address = deployedAddress(context.networkId, context.factoryAddress, call.salt);
-      return { ...keys, tokens: [address], settlements: [address] };
-    }
-    case 'setPaused':
-      return { ...keys, tokens: [call.contractAddress], settlements: [call.contractAddress] };
-    case 'markExpired':
-      return { ...keys, tokens: [call.tokenAddress] };
-    case 'mint':
-      return { ...keys, tokens: [call.tokenAddress], balances: balancesOf(call.tokenAddress, [call.to]) };
-    case 'retire':
-      return {
-        ...keys,
-        tokens: [call.tokenAddress],
-        balances: balancesOf(call.tokenAddress, [context.source]),
-      };
-    case 'transfer': {
-      const holders = [context.source, call.to];
-      return { ...keys, tokens: [call.tokenAddress], balances: balancesOf(call.tokenAddress, holders) };
-    }
-    case 'depositOffRamp': {
-      const holders = [context.source, call.settlementAddress];
-      return {
-        ...offRampKeys(call),
-        tokens: [call.tokenAddress],
-        balances: balancesOf(call.tokenAddress, holders),
-      };
-    }
-    case 'confirmOffRampSettlement':
-    case 'refundOffRamp':
-      return offRampKeys(call);
-    default:
-      return call satisfies never;
-  }
+export function keysOf(
+  { networkId, factoryAddress, source }: Omit<Context, 'closedAt'>,
+  call: Invocation,
+): WorldKeys {
+  const offRamp = 'settlementAddress' in call ? [call] : [];
+  const settlement = offRamp.map(({ settlementAddress }) => settlementAddress);
+  const token = 'tokenAddress' in call ? [call.tokenAddress] : [];
+  const deployed = 'salt' in call ? [deployedAddress(networkId, factoryAddress, call.salt)] : [];
+  const ofEitherKind = 'contractAddress' in call ? [call.contractAddress] : deployed;
+  const holders = [source, ...('to' in call ? [call.to] : []), ...settlement];
+  return {
+    tokens: [...ofEitherKind, ...token],
+    settlements: [...ofEitherKind, ...settlement],
+    balances: token.flatMap((tokenAddress) => holders.map((holder) => ({ tokenAddress, holder }))),
+    offRamps: offRamp.map(({ settlementAddress, sessionId }) => ({
+      settlementAddress,
+      referenceId: hashText(sessionId),
+    })),
+  };
 }
 
 function setPaused(
@@ -88,26 +68,12 @@ function setPaused(
   context: Context,
   call: Extract<Invocation, { kind: 'setPaused' }>,
 ): Effects {
-  const token = world.token(call.contractAddress);
-  const settlement = world.settlement(call.contractAddress);
+  const token = world.tokens.get(call.contractAddress);
+  const settlement = world.settlements.get(call.contractAddress);
   const contract =
     token ?? settlement ?? refuse('CONTRACT_NOT_FOUND', `No contract stands at ${call.contractAddress}`);
   requireAdmin(contract.admin, context, call.paused ? 'pause it' : 'unpause it');
-  if (token) world.putToken({ ...token, paused: call.paused });
-  if (settlement) world.putSettlement({ ...settlement, paused: call.paused });
+  if (token) world.tokens.put({ ...token, paused: call.paused });
+  if (settlement) world.settlements.put({ ...settlement, paused: call.paused });
   return { result: { kind: 'done' }, events: [] };
-}
-
-function offRampKeys(call: { settlementAddress: string; sessionId: string }): WorldKeys {
-  const { settlementAddress } = call;
-  return {
-    tokens: [],
-    settlements: [settlementAddress],
-    balances: [],
-    offRamps: [{ settlementAddress, referenceId: hashText(call.sessionId) }],
-  };
-}
-
-function balancesOf(tokenAddress: string, holders: string[]): WorldKeys['balances'] {
-  return holders.map((holder) => ({ tokenAddress, holder }));
 }

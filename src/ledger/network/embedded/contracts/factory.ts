@@ -4,7 +4,7 @@
 import { deployedAddress, hashText } from '../addresses.ts';
 import type { Invocation } from '../calls.ts';
 import type { World } from '../world.ts';
-import { refuse } from './effects.ts';
+import { eventOf, refuse } from './effects.ts';
 import type { Context, Effects } from './effects.ts';
 
 type DeployToken = Extract<Invocation, { kind: 'deployCarbonCredit' | 'deployCommodityReceipt' }>;
@@ -17,7 +17,7 @@ type DeploySettlement = Extract<Invocation, { kind: 'deployRampSettlement' }>;
 export function deployToken(world: World, context: Context, call: DeployToken): Effects {
   const address = requireFreeAddress(world, context, call.salt);
   const isCarbon = call.kind === 'deployCarbonCredit';
-  world.putToken({
+  world.tokens.put({
     address,
     template: isCarbon ? 'carbon-credit' : 'commodity',
     admin: context.source,
@@ -32,14 +32,12 @@ export function deployToken(world: World, context: Context, call: DeployToken): 
   return {
     result: { kind: 'deployed', contractAddress: address },
     events: [
-      {
-        contract: context.factoryAddress,
-        eventType: 'deployed',
-        data: {
-          topics: [isCarbon ? 'CarbonCredit' : 'CommodityReceipt'],
-          value: [address, context.source, hashText(call.assetId), call.countryCode],
-        },
-      },
+      eventOf(
+        context.factoryAddress,
+        'deployed',
+        [isCarbon ? 'CarbonCredit' : 'CommodityReceipt'],
+        [address, context.source, hashText(call.assetId), call.countryCode],
+      ),
     ],
   };
 }
@@ -47,22 +45,23 @@ export function deployToken(world: World, context: Context, call: DeployToken): 
 /** Deploys a settlement contract, whose admin is the caller. @throws NetworkRefusal SALT_ALREADY_USED */
 export function deploySettlement(world: World, context: Context, call: DeploySettlement): Effects {
   const address = requireFreeAddress(world, context, call.salt);
-  world.putSettlement({ address, admin: context.source, treasury: call.treasury, paused: false });
+  world.settlements.put({ address, admin: context.source, treasury: call.treasury, paused: false });
   return {
     result: { kind: 'deployed', contractAddress: address },
     events: [
-      {
-        contract: context.factoryAddress,
-        eventType: 'deployed',
-        data: { topics: ['RampSettlement'], value: [address, context.source, call.treasury] },
-      },
+      eventOf(
+        context.factoryAddress,
+        'deployed',
+        ['RampSettlement'],
+        [address, context.source, call.treasury],
+      ),
     ],
   };
 }
 
 function requireFreeAddress(world: World, context: Context, salt: string): string {
   const address = deployedAddress(context.networkId, context.factoryAddress, salt);
-  if (world.token(address) ?? world.settlement(address)) {
+  if (world.tokens.get(address) ?? world.settlements.get(address)) {
     refuse('SALT_ALREADY_USED', `The salt ${salt} was used before: a contract stands at ${address}`);
   }
   return address;

@@ -9,9 +9,9 @@
 import type { Address } from '../../port.ts';
 import { hashText } from '../addresses.ts';
 import type { Invocation } from '../calls.ts';
-import type { SettlementState, World } from '../world.ts';
-import { refuse } from './effects.ts';
-import type { Context, ContractEvent, Effects } from './effects.ts';
+import { offRampKey, type SettlementState, type World } from '../world.ts';
+import { eventOf, refuse } from './effects.ts';
+import type { Context, Effects } from './effects.ts';
 import { moveTokens, requireAdmin, requirePositive, requireToken } from './tokens.ts';
 
 type Deposit = Extract<Invocation, { kind: 'depositOffRamp' }>;
@@ -27,7 +27,7 @@ export function depositOffRamp(world: World, context: Context, call: Deposit): E
   requireRunning(settlement);
   requirePositive(call.amount);
   const referenceId = hashText(call.sessionId);
-  if (world.offRamp(settlement.address, referenceId)) {
+  if (world.offRamps.get(offRampKey({ settlementAddress: settlement.address, referenceId }))) {
     refuse(
       'REFERENCE_ALREADY_USED',
       `The reference ${referenceId} of session ${call.sessionId} was used before`,
@@ -39,7 +39,7 @@ export function depositOffRamp(world: World, context: Context, call: Deposit): E
     to: settlement.address,
     amount: call.amount,
   });
-  world.putOffRamp({
+  world.offRamps.put({
     settlementAddress: settlement.address,
     referenceId,
     depositor: context.source,
@@ -51,12 +51,12 @@ export function depositOffRamp(world: World, context: Context, call: Deposit): E
     result: { kind: 'done' },
     events: [
       moved,
-      offRampEvent(settlement.address, 'offinit', referenceId, [
-        context.source,
-        token.address,
-        String(call.amount),
-        call.sessionId,
-      ]),
+      eventOf(
+        settlement.address,
+        'offinit',
+        [referenceId],
+        [context.source, token.address, String(call.amount), call.sessionId],
+      ),
     ],
   };
 }
@@ -71,7 +71,7 @@ export function resolveOffRamp(world: World, context: Context, call: Resolve): E
   requireAdmin(settlement.admin, context, confirming ? 'confirm a settlement' : 'refund a deposit');
   requireRunning(settlement);
   const referenceId = hashText(call.sessionId);
-  const offRamp = world.offRamp(settlement.address, referenceId);
+  const offRamp = world.offRamps.get(offRampKey({ settlementAddress: settlement.address, referenceId }));
   if (offRamp?.status !== 'PENDING') {
     const status = offRamp?.status ?? 'unknown to the contract';
     refuse('WRONG_STATUS', `The deposit of session ${call.sessionId} is ${status}, not PENDING`);
@@ -79,32 +79,22 @@ export function resolveOffRamp(world: World, context: Context, call: Resolve): E
   const to = confirming ? settlement.treasury : offRamp.depositor;
   const token = requireToken(world, offRamp.tokenAddress);
   const moved = moveTokens(world, token, { from: settlement.address, to, amount: offRamp.amount });
-  world.putOffRamp({ ...offRamp, status: confirming ? 'SETTLED' : 'REFUNDED' });
+  world.offRamps.put({ ...offRamp, status: confirming ? 'SETTLED' : 'REFUNDED' });
   const eventType = confirming ? 'offsettl' : 'offrfnd';
+  const resolved = [token.address, String(offRamp.amount)];
   return {
     result: { kind: 'done' },
-    events: [
-      moved,
-      offRampEvent(settlement.address, eventType, referenceId, [token.address, String(offRamp.amount)]),
-    ],
+    events: [moved, eventOf(settlement.address, eventType, [referenceId], resolved)],
   };
 }
 
 function requireSettlement(world: World, address: Address): SettlementState {
   return (
-    world.settlement(address) ?? refuse('CONTRACT_NOT_FOUND', `No settlement contract stands at ${address}`)
+    world.settlements.get(address) ??
+    refuse('CONTRACT_NOT_FOUND', `No settlement contract stands at ${address}`)
   );
 }
 
 function requireRunning(settlement: SettlementState): void {
   if (settlement.paused) refuse('PAUSED', `The settlement contract ${settlement.address} is paused`);
-}
-
-function offRampEvent(
-  contract: Address,
-  eventType: string,
-  referenceId: string,
-  value: string[],
-): ContractEvent {
-  return { contract, eventType, data: { topics: [referenceId], value } };
 }

@@ -9,8 +9,8 @@ import { noTokenAt } from '../../port.ts';
 import type { Address } from '../../port.ts';
 import { MAX_I128 } from '../calls.ts';
 import type { Invocation } from '../calls.ts';
-import type { TokenState, World } from '../world.ts';
-import { refuse } from './effects.ts';
+import { balanceKey, type TokenState, type World } from '../world.ts';
+import { eventOf, refuse } from './effects.ts';
 import type { Context, ContractEvent, Effects } from './effects.ts';
 
 type Call<K extends Invocation['kind']> = Extract<Invocation, { kind: K }>;
@@ -27,13 +27,9 @@ export function mint(world: World, context: Context, call: Call<'mint'>): Effect
   if (token.totalSupply + token.totalRetired + call.amount > MAX_I128) {
     refuse('OTHER', `Minting ${call.amount} would overflow the supply of ${token.address}`);
   }
-  world.putToken({ ...token, totalSupply: token.totalSupply + call.amount });
-  world.putBalance(token.address, call.to, world.balance(token.address, call.to) + call.amount);
-  const event: ContractEvent = {
-    contract: token.address,
-    eventType: 'mint',
-    data: { topics: [call.to], value: String(call.amount) },
-  };
+  world.tokens.put({ ...token, totalSupply: token.totalSupply + call.amount });
+  addTo(world, token.address, call.to, call.amount);
+  const event = eventOf(token.address, 'mint', [call.to], String(call.amount));
   return { result: { kind: 'done' }, events: [event] };
 }
 
@@ -51,16 +47,15 @@ export function retire(world: World, context: Context, call: Call<'retire'>): Ef
   }
   requireRunning(token);
   requirePositive(call.amount);
-  const available = requireBalance(world, token, context.source, call.amount);
+  takeFrom(world, token.address, context.source, call.amount);
   const index = token.totalRetirements;
-  world.putBalance(token.address, context.source, available - call.amount);
-  world.putToken({
+  world.tokens.put({
     ...token,
     totalSupply: token.totalSupply - call.amount,
     totalRetired: token.totalRetired + call.amount,
     totalRetirements: index + 1,
   });
-  world.appendRetirement({
+  world.retirements.push({
     tokenAddress: token.address,
     index,
     retiredBy: context.source,
@@ -69,14 +64,8 @@ export function retire(world: World, context: Context, call: Call<'retire'>): Ef
     beneficiary: call.beneficiary,
     note: call.note,
   });
-  const event: ContractEvent = {
-    contract: token.address,
-    eventType: 'retired',
-    data: {
-      topics: [context.source],
-      value: [String(call.amount), call.beneficiary, index, String(context.closedAt)],
-    },
-  };
+  const retired = [String(call.amount), call.beneficiary, index, String(context.closedAt)];
+  const event = eventOf(token.address, 'retired', [context.source], retired);
   return { result: { kind: 'retired', retirementIndex: index }, events: [event] };
 }
 
@@ -107,7 +96,7 @@ export function markExpired(world: World, context: Context, call: Call<'markExpi
       `${token.address} expires after ${token.expiryDate}; the ledger's time is ${context.closedAt}`,
     );
   }
-  world.putToken({ ...token, status: 'EXPIRED' });
+  world.tokens.put({ ...token, status: 'EXPIRED' });
   return { result: { kind: 'done' }, events: [] };
 }
 
@@ -119,19 +108,14 @@ export function moveTokens(
 ): ContractEvent {
   requireRunning(token);
   requirePositive(move.amount);
-  const available = requireBalance(world, token, move.from, move.amount);
-  world.putBalance(token.address, move.from, available - move.amount);
-  world.putBalance(token.address, move.to, world.balance(token.address, move.to) + move.amount);
-  return {
-    contract: token.address,
-    eventType: 'transfer',
-    data: { topics: [move.from, move.to], value: String(move.amount) },
-  };
+  takeFrom(world, token.address, move.from, move.amount);
+  addTo(world, token.address, move.to, move.amount);
+  return eventOf(token.address, 'transfer', [move.from, move.to], String(move.amount));
 }
 
 /** @throws NetworkRefusal CONTRACT_NOT_FOUND */
 export function requireToken(world: World, address: Address): TokenState {
-  const token = world.token(address);
+  const token = world.tokens.get(address);
   if (!token) throw noTokenAt(address);
   return token;
 }
@@ -155,13 +139,21 @@ function requireRunning(token: TokenState): void {
   if (token.paused) refuse('PAUSED', `The token ${token.address} is paused`);
 }
 
-function requireBalance(world: World, token: TokenState, holder: Address, requested: bigint): bigint {
-  const available = world.balance(token.address, holder);
-  if (available < requested) {
+function takeFrom(world: World, tokenAddress: Address, holder: Address, amount: bigint): void {
+  const available = balanceOf(world, tokenAddress, holder);
+  if (available < amount) {
     refuse(
       'INSUFFICIENT_BALANCE',
-      `${holder} holds too little of ${token.address}: available ${available}, requested ${requested}`,
+      `${holder} holds too little of ${tokenAddress}: available ${available}, requested ${amount}`,
     );
   }
-  return available;
+  world.balances.put({ tokenAddress, holder, amount: available - amount });
+}
+
+function addTo(world: World, tokenAddress: Address, holder: Address, amount: bigint): void {
+  world.balances.put({ tokenAddress, holder, amount: balanceOf(world, tokenAddress, holder) + amount });
+}
+
+function balanceOf(world: World, tokenAddress: Address, holder: Address): bigint {
+  return world.balances.get(balanceKey({ tokenAddress, holder }))?.amount ?? 0n;
 }
