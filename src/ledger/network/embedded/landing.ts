@@ -12,20 +12,19 @@ import { QueryBuilder } from 'drizzle-orm/pg-core';
 import type { Clock } from '../../../lib/clock.ts';
 import type { Db, Tx } from '../../../db/connection.ts';
 import { hotSelect } from '../../../db/hotQueries.ts';
-import { insertionOf, isOneOf, inOneStatement } from '../../../db/manyRows.ts';
+import { isOneOf, inOneStatement } from '../../../db/manyRows.ts';
 import { refusedByDatabase } from '../../../db/refusedByDatabase.ts';
 import { NetworkRefusal } from '../port.ts';
 import type { BroadcastAnswer, Refusal } from '../port.ts';
-import { innermostMessage } from '../../../lib/errors.ts';
 import { createBatcher, type Batcher } from '../../../lib/batches.ts';
-import type { Context, ContractEvent, Effects } from './contracts/effects.ts';
+import type { Effects } from './contracts/effects.ts';
 import { execute, keysOf } from './contracts/execute.ts';
 import { closeLedger } from './ledgerClock.ts';
 import type { ClosedLedger } from './ledgerClock.ts';
 import { events, transactions } from './tables.ts';
 import type { SignedTransaction } from './signing.ts';
 import type { World } from './world.ts';
-import { loadState, savesOf } from './worldStore.ts';
+import { loadState, saveOf, savesOf } from './worldStore.ts';
 
 /** Notified, without a payload, when a ledger with events was committed. */
 export const EVENTS_CHANNEL = 'embedded_network_events';
@@ -43,9 +42,11 @@ export interface LandingDeps {
   factoryAddress: string;
 }
 
-type Landed = { transaction: SignedTransaction } & (
-  { effects: Effects; refusal: null } | { effects: null; refusal: Refusal }
-);
+interface Landed {
+  transaction: SignedTransaction;
+  effects: Effects | null;
+  refusal: Refusal | null;
+}
 
 /** Lands verified transactions. A rejected promise means that the outcome is unknown. */
 export function createLander(deps: LandingDeps): Batcher<SignedTransaction, BroadcastAnswer> {
@@ -55,10 +56,6 @@ export function createLander(deps: LandingDeps): Batcher<SignedTransaction, Broa
     // The database refused one transaction, which must not block the others.
     dividesOn: (error) => refusedByDatabase(error) !== null,
   });
-}
-
-export function unknownAnswer(cause: unknown): BroadcastAnswer {
-  return { status: 'unknown', reason: innermostMessage(cause) };
 }
 
 async function landInOneLedger(
@@ -106,70 +103,49 @@ async function knownHashes(tx: Tx, batch: SignedTransaction[]): Promise<Set<stri
   return new Set(rows.map((row) => row.hash));
 }
 
-function executeOne(world: World, deps: LandingDeps, ledger: ClosedLedger, item: SignedTransaction): Landed {
-  const context: Context = {
-    networkId: deps.networkId,
-    factoryAddress: deps.factoryAddress,
-    source: item.transaction.source,
-    closedAt: ledger.closedAt,
-  };
+function executeOne(
+  world: World,
+  deps: LandingDeps,
+  { closedAt }: ClosedLedger,
+  transaction: SignedTransaction,
+): Landed {
+  const { source, invocation } = transaction.transaction;
   try {
-    return {
-      transaction: item,
-      effects: execute(world, context, item.transaction.invocation),
-      refusal: null,
-    };
+    const effects = execute(world, { ...deps, source, closedAt }, invocation);
+    return { transaction, effects, refusal: null };
   } catch (error) {
     if (!(error instanceof NetworkRefusal)) throw error;
-    return { transaction: item, effects: null, refusal: { reason: error.reason, message: error.message } };
+    return { transaction, effects: null, refusal: error };
   }
 }
 
-async function store(tx: Tx, world: World, ledger: ClosedLedger, landed: Landed[]): Promise<void> {
+async function store(
+  tx: Tx,
+  world: World,
+  { ledger, closedAt: timestamp }: ClosedLedger,
+  landed: Landed[],
+): Promise<void> {
   if (landed.length === 0) return;
-  const eventRows = landed.flatMap(({ transaction, effects }, at) =>
-    (effects?.events ?? []).map((event, eventIndex) => eventRow(ledger, transaction, event, at, eventIndex)),
+  const eventRows = landed.flatMap(({ transaction: { hash: txHash }, effects }, at) =>
+    (effects?.events ?? []).map((event, eventIndex) => ({
+      ...event,
+      id: eventId(ledger, at, eventIndex),
+      ledger,
+      txHash,
+      timestamp,
+    })),
   );
-  const transactionRows = landed.map((one) => transactionRow(ledger.ledger, one));
-  const saves = [...savesOf(world), insertionOf(transactions, transactionRows)];
-  const all =
-    eventRows.length === 0
-      ? inOneStatement(saves)
-      : inOneStatement(
-          [...saves, insertionOf(events, eventRows)],
-          sql`SELECT pg_notify(${EVENTS_CHANNEL}, '')`,
-        );
-  await tx.execute(all);
-}
-
-function transactionRow(ledger: bigint, landed: Landed): typeof transactions.$inferInsert {
-  const { hash, signedBytes } = landed.transaction;
-  return {
+  const transactionRows = landed.map(({ transaction: { hash, signedBytes }, effects, refusal }) => ({
     hash,
     ledger,
     signedBytes,
-    result: landed.effects?.result ?? null,
-    refusalReason: landed.refusal?.reason ?? null,
-    refusalMessage: landed.refusal?.message ?? null,
-  };
-}
-
-function eventRow(
-  ledger: ClosedLedger,
-  transaction: SignedTransaction,
-  event: ContractEvent,
-  indexInLedger: number,
-  eventIndex: number,
-): typeof events.$inferInsert {
-  return {
-    id: eventId(ledger.ledger, indexInLedger, eventIndex),
-    contract: event.contract,
-    eventType: event.eventType,
-    ledger: ledger.ledger,
-    txHash: transaction.hash,
-    timestamp: ledger.closedAt,
-    data: event.data,
-  };
+    result: effects?.result ?? null,
+    refusalReason: refusal?.reason ?? null,
+    refusalMessage: refusal?.message ?? null,
+  }));
+  const saves = [...savesOf(world), ...saveOf(transactions, transactionRows), ...saveOf(events, eventRows)];
+  const notify = eventRows.length > 0 ? sql`SELECT pg_notify(${EVENTS_CHANNEL}, '')` : undefined;
+  await tx.execute(inOneStatement(saves, notify));
 }
 
 /**

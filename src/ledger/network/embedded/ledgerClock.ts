@@ -31,7 +31,7 @@ const closeNext = hotQuery<typeof ledgerClock.$inferSelect>(
 export async function readLedgerClock(db: Db | Tx, clock: Clock): Promise<ClosedLedger> {
   const [row] = await selectClock(db, {});
   if (!row) throw new Error('The embedded network has no ledger clock: it was never initialised');
-  const now = nowSeconds(clock) + row.offsetSeconds;
+  const now = unixSeconds(clock.now()) + row.offsetSeconds;
   return { ledger: row.sequence, closedAt: now > row.closedAt ? now : row.closedAt };
 }
 
@@ -41,7 +41,7 @@ export async function readLedgerClock(db: Db | Tx, clock: Clock): Promise<Closed
  * answer.
  */
 export async function closeLedger(tx: Tx, clock: Clock): Promise<ClosedLedger> {
-  const [row] = await closeNext(tx, { now: nowSeconds(clock).toString() });
+  const [row] = await closeNext(tx, { now: unixSeconds(clock.now()).toString() });
   if (!row) throw new Error('The embedded network has no ledger clock: it was never initialised');
   return { ledger: row.sequence, closedAt: row.closedAt };
 }
@@ -63,13 +63,14 @@ export async function advanceLedgerClock(db: Db, clock: Clock, seconds: number):
 export async function initialiseLedgerClock(db: Db, clock: Clock, freshNetworkId: string): Promise<string> {
   await db
     .insert(ledgerClock)
-    .values({ networkId: freshNetworkId, sequence: 1n, closedAt: nowSeconds(clock), offsetSeconds: 0n })
+    .values({
+      networkId: freshNetworkId,
+      sequence: 1n,
+      closedAt: unixSeconds(clock.now()),
+      offsetSeconds: 0n,
+    })
     .onConflictDoNothing();
   const [row] = await db.select({ networkId: ledgerClock.networkId }).from(ledgerClock);
   if (!row) throw new Error('The embedded network has no ledger clock, although it was just written');
   return row.networkId;
-}
-
-function nowSeconds(clock: Clock): bigint {
-  return unixSeconds(clock.now());
 }

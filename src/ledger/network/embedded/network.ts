@@ -10,19 +10,18 @@ import type { DatabaseHandle } from '../../../db/connection.ts';
 import type { ClockControl } from '../family.ts';
 import { WHOLE_HISTORY } from '../continuity.ts';
 import { NetworkRefusal } from '../port.ts';
-import type { Address, BroadcastAnswer, Hash32, LedgerNetwork, NetworkCall } from '../port.ts';
+import type { Address, Hash32, LedgerNetwork, NetworkCall } from '../port.ts';
 import { explainFailures } from '../wrapNetwork.ts';
 import { innermostMessage } from '../../../lib/errors.ts';
 import { openSigned, prepareForHolder } from './wallets.ts';
 import { deployedAddress, factoryAddressOf, initialSettlementAddress } from './addresses.ts';
 import type { Invocation } from './calls.ts';
-import { createLander, unknownAnswer } from './landing.ts';
+import { createLander } from './landing.ts';
 import { advanceLedgerClock, initialiseLedgerClock, readLedgerClock } from './ledgerClock.ts';
 import { createOutcomes } from './outcome.ts';
 import { createAmountReads } from './amountReads.ts';
 import { createReads, readSettlement, readToken } from './reads.ts';
-import { retirementTransactions } from './retirementTransactions.ts';
-import { tokensDeployedSince } from './deployments.ts';
+import { retirementTransactions, tokensDeployedSince } from './eventReads.ts';
 import { draftCall } from './draft.ts';
 import type { SignerDeps } from './draft.ts';
 import { isAddress, keypairOf } from '../../../lib/strkey.ts';
@@ -57,14 +56,11 @@ export async function createEmbeddedNetwork(
   const settlementAddress =
     options.settlementAddress ?? (await ensureSettlement(db, networkId, custody.address));
   const landing = { db, clock, networkId, factoryAddress };
-  const deps: SignerDeps = {
-    ...landing,
-    simulate: createSimulator(landing),
-    randomBytes,
-  };
+  const deps: SignerDeps = { ...landing, simulate: createSimulator(landing), randomBytes };
   const lander = createLander(landing);
   const outcomes = createOutcomes(db, clock);
 
+  const invocationOf = (call: NetworkCall) => withSettlement(call, settlementAddress);
   const addressBy = (salt: Hash32) => deployedAddress(networkId, factoryAddress, salt);
 
   const answering: LedgerNetwork = {
@@ -78,15 +74,19 @@ export async function createEmbeddedNetwork(
     // A random nonce distinguishes transactions, so an account may send any number in any order.
     signingOrder: null,
     nextSequences: async () => new Map(),
-    draft: (call) => draftCall(deps, custody, withSettlement(call, settlementAddress)),
-    broadcast: (signedBytes) => land(lander, networkId, signedBytes),
+    draft: (call) => draftCall(deps, custody, invocationOf(call)),
+    async broadcast(signedBytes) {
+      const opened = openTransaction(signedBytes, networkId);
+      if (typeof opened === 'string') return { status: 'refused', reason: opened };
+      return lander
+        .submit(opened)
+        .catch((error: unknown) => ({ status: 'unknown', reason: innermostMessage(error) }));
+    },
     outcome: (sent) => outcomes.submit(sent),
     // Landing is free here, so no fee can be too low.
     replace: async () => null,
-    prepareForHolder: (call, holder) =>
-      prepareForHolder(deps, withSettlement(call, settlementAddress), holder),
-    openSigned: (call, unsigned, signed) =>
-      openSigned(deps, withSettlement(call, settlementAddress), unsigned, signed),
+    prepareForHolder: (call, holder) => prepareForHolder(deps, invocationOf(call), holder),
+    openSigned: (call, unsigned, signed) => openSigned(deps, invocationOf(call), unsigned, signed),
     findToken: async ({ salt }) => {
       const token = await readToken(db, addressBy(salt));
       return token?.admin === custody.address ? token.address : null;
@@ -99,7 +99,7 @@ export async function createEmbeddedNetwork(
     retirementTransactions: (address, wanted) => retirementTransactions(db, address, wanted),
     depositsNeedAllowance: false,
     checkDeposit: async (call, depositor) => {
-      await deps.simulate(depositor, withSettlement(call, settlementAddress));
+      await deps.simulate(depositor, invocationOf(call));
     },
   };
   const network = explainFailures(
@@ -108,14 +108,6 @@ export async function createEmbeddedNetwork(
   );
   const advanceClock = async (seconds: number) => (await advanceLedgerClock(db, clock, seconds)).closedAt;
   return { ...network, advanceClock };
-}
-
-type Lander = ReturnType<typeof createLander>;
-
-async function land(lander: Lander, networkId: string, signedBytes: Uint8Array): Promise<BroadcastAnswer> {
-  const opened = openTransaction(signedBytes, networkId);
-  if (typeof opened === 'string') return { status: 'refused', reason: opened };
-  return lander.submit(opened).catch(unknownAnswer);
 }
 
 /** A network that is created again gets a new id, so that a database tied to the old one is refused. */

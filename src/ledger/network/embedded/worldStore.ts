@@ -81,7 +81,8 @@ export function savesOf(world: World): SQL[] {
   ];
 }
 
-function saveOf<Table extends PgTable>(
+/** The insertion of the rows, if there are any. */
+export function saveOf<Table extends PgTable>(
   table: Table,
   rows: readonly Table['$inferInsert'][],
   onConflict = sql.empty(),
