@@ -2,9 +2,9 @@
  * Addresses in their one spelling, which serves as a key: checksummed by letter case (EIP-55).
  */
 import { getAddress, keccak256, stringToBytes } from 'viem';
-import type { Address } from 'viem';
+import type { Address, Hex } from 'viem';
 import { NetworkRefusal } from '../port.ts';
-import type { Hash32, RefusalReason } from '../port.ts';
+import type { RefusalReason } from '../port.ts';
 
 export const ZERO_ADDRESS: Address = '0x0000000000000000000000000000000000000000';
 
@@ -31,6 +31,6 @@ export function requireAddress(text: string, reason: RefusalReason = 'CONTRACT_N
 }
 
 /** keccak256 of the UTF-8 text, as the contracts hash asset ids and session ids. */
-export function hashText(text: string): Hash32 {
+export function hashText(text: string): Hex {
   return keccak256(stringToBytes(text));
 }

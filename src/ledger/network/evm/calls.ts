@@ -50,26 +50,40 @@ function encode(contracts: ContractAddresses, sender: Address, call: NetworkCall
     case 'deployRampSettlement': {
       const factory = required(contracts.settlementFactory, 'settlement factory');
       const args = [sender, requireAddress(call.treasury, 'OTHER')] as const;
-      const data = encodeFunctionData({
-        abi: settlementFactoryAbi,
-        functionName: 'deployRampSettlement',
-        args,
-      });
+      const data = encodeFunctionData({ abi: settlementFactoryAbi, functionName: call.kind, args });
       return to(factory, data, { mayCostFee: true });
     }
-    case 'mint':
-    case 'retire':
+    case 'mint': {
+      const args = [requireAddress(call.to, 'OTHER'), amountOf(call)] as const;
+      return toToken(call, encodeFunctionData({ abi: carbonTokenAbi, functionName: 'mint', args }));
+    }
+    case 'retire': {
+      const args = [amountOf(call), call.beneficiary, call.note] as const;
+      return toToken(call, encodeFunctionData({ abi: carbonTokenAbi, functionName: 'retire', args }));
+    }
     case 'markExpired':
-    case 'setAllowance':
-      return to(requireAddress(call.tokenAddress), tokenData(contracts, call));
-    case 'depositOffRamp':
+      return toToken(call, encodeFunctionData({ abi: commodityTokenAbi, functionName: 'markExpired' }));
+    case 'setAllowance': {
+      const args = [requireSettlement(contracts), amountOf(call)] as const;
+      return toToken(call, encodeFunctionData({ abi: carbonTokenAbi, functionName: 'approve', args }));
+    }
+    case 'depositOffRamp': {
+      const token = requireAddress(call.tokenAddress);
+      const args = [hashText(call.sessionId), token, amountOf(call), call.sessionId] as const;
+      const data = encodeFunctionData({ abi: settlementAbi, functionName: 'initiateOffRamp', args });
+      return to(requireSettlement(contracts), data, { involved: [token] });
+    }
     case 'confirmOffRampSettlement':
     case 'refundOffRamp': {
-      const settlement = required(contracts.settlement, 'settlement contract');
-      const involved = call.kind === 'depositOffRamp' ? [requireAddress(call.tokenAddress)] : [];
-      return to(settlement, settlementData(call), { involved });
+      const args = [hashText(call.sessionId)] as const;
+      const data = encodeFunctionData({ abi: settlementAbi, functionName: call.kind, args });
+      return to(requireSettlement(contracts), data);
     }
   }
+}
+
+function toToken({ tokenAddress }: { tokenAddress: string }, data: Hex): Encoded {
+  return to(requireAddress(tokenAddress), data);
 }
 
 function to(
@@ -86,7 +100,7 @@ function deployData(
   admin: Address,
 ): Hex {
   const { name, symbol, assetId, countryCode } = call;
-  const common = [name, symbol, hex(hashText(assetId)), countryCode, admin, ZERO_ADDRESS] as const;
+  const common = [name, symbol, hashText(assetId), countryCode, admin, ZERO_ADDRESS] as const;
   if (call.kind === 'deployCarbonCredit') {
     const { metadata } = call;
     return encodeFunctionData({
@@ -97,7 +111,7 @@ function deployData(
         {
           ...metadata,
           vintageYear: BigInt(metadata.vintageYear),
-          verificationDocHash: hex(metadata.verificationDocHash),
+          verificationDocHash: metadata.verificationDocHash as Hex,
         },
       ],
     });
@@ -106,49 +120,7 @@ function deployData(
   return encodeFunctionData({
     abi: factoryAbi,
     functionName: 'deployCommodityReceiptToken',
-    args: [...common, { ...metadata, inspectionReportHash: hex(metadata.inspectionReportHash) }],
-  });
-}
-
-function tokenData(
-  contracts: ContractAddresses,
-  call: Extract<NetworkCall, { kind: 'mint' | 'retire' | 'markExpired' | 'setAllowance' }>,
-): Hex {
-  switch (call.kind) {
-    case 'mint':
-      return encodeFunctionData({
-        abi: carbonTokenAbi,
-        functionName: 'mint',
-        args: [requireAddress(call.to, 'OTHER'), amountOf(call)],
-      });
-    case 'retire':
-      return encodeFunctionData({
-        abi: carbonTokenAbi,
-        functionName: 'retire',
-        args: [amountOf(call), call.beneficiary, call.note],
-      });
-    case 'markExpired':
-      return encodeFunctionData({ abi: commodityTokenAbi, functionName: 'markExpired' });
-    case 'setAllowance':
-      return encodeFunctionData({
-        abi: carbonTokenAbi,
-        functionName: 'approve',
-        args: [required(contracts.settlement, 'settlement contract'), amountOf(call)],
-      });
-  }
-}
-
-function settlementData(
-  call: Extract<NetworkCall, { kind: 'depositOffRamp' | 'confirmOffRampSettlement' | 'refundOffRamp' }>,
-): Hex {
-  const reference = hex(hashText(call.sessionId));
-  if (call.kind !== 'depositOffRamp') {
-    return encodeFunctionData({ abi: settlementAbi, functionName: call.kind, args: [reference] });
-  }
-  return encodeFunctionData({
-    abi: settlementAbi,
-    functionName: 'initiateOffRamp',
-    args: [reference, requireAddress(call.tokenAddress), amountOf(call), call.sessionId],
+    args: [...common, { ...metadata, inspectionReportHash: metadata.inspectionReportHash as Hex }],
   });
 }
 
@@ -169,6 +141,10 @@ function requireTexts(call: NetworkCall): void {
   }
 }
 
+function requireSettlement({ settlement }: ContractAddresses): Address {
+  return required(settlement, 'settlement contract');
+}
+
 function required(address: Address | null, what: string): Address {
   if (address) return address;
   throw new NetworkRefusal({ reason: 'CONTRACT_NOT_FOUND', message: `No ${what} is configured` });
@@ -176,9 +152,4 @@ function required(address: Address | null, what: string): Address {
 
 function invalid(problem: string): NetworkRefusal {
   return new NetworkRefusal({ reason: 'OTHER', message: `Invalid arguments: ${problem}` });
-}
-
-/** The library checks length and digits. */
-function hex(hash: string): Hex {
-  return hash as Hex;
 }

@@ -5,13 +5,13 @@
 import { decodeFunctionResult, encodeFunctionData, formatEther } from 'viem';
 import type { Address } from 'viem';
 import type { Refusal } from '../port.ts';
+import { returned } from './contractReads.ts';
 import { factoryAbi } from './contracts.ts';
 import type { EncodedCall } from './calls.ts';
 import type { Finality } from './finality.ts';
 import type { JsonRpc } from './jsonRpc.ts';
 import { ask } from './node.ts';
 import type { BlockReference } from './node.ts';
-import { revertOf } from './refusals.ts';
 import { refuseFinally } from './simulation.ts';
 
 interface FeeDeps {
@@ -41,13 +41,10 @@ export async function deploymentFeeFor(deps: FeeDeps, { to, mayCostFee }: Encode
 export async function readDeploymentFee(rpc: JsonRpc, factory: Address, at: BlockReference): Promise<bigint> {
   const data = encodeFunctionData({ abi: factoryAbi, functionName: 'deploymentFee' });
   const [answer] = await rpc.askTogether([ask.call({ to: factory, data }, at)]);
-  if ('error' in answer) {
-    if (revertOf(answer.error) === null) throw answer.error;
-    return 0n;
-  }
-  // The address has no contract: the simulation reports it.
-  if (answer.value === '0x') return 0n;
-  return decodeFunctionResult({ abi: factoryAbi, functionName: 'deploymentFee', data: answer.value });
+  const read = returned(answer);
+  // Also where no contract stands: the simulation reports it.
+  if (read.kind !== 'returned') return 0n;
+  return decodeFunctionResult({ abi: factoryAbi, functionName: 'deploymentFee', data: read.data });
 }
 
 function aboveCap(factory: Address, fee: bigint, cap: bigint): Refusal {

@@ -2,8 +2,8 @@
  * Finds out why a landed transaction was reverted. Chains record the revert but not its reason, so the call
  * is simulated again.
  */
-import type { Refusal } from '../port.ts';
-import type { AbiError } from './errorAbi.ts';
+import type { Outcome, Refusal } from '../port.ts';
+import type { ContractAddresses } from './contracts.ts';
 import { readDeploymentFee } from './deploymentFee.ts';
 import type { Finality, Pin } from './finality.ts';
 import { RpcError } from './jsonRpc.ts';
@@ -15,69 +15,63 @@ import type { Revert } from './refusals.ts';
 import { explain } from './simulation.ts';
 import { isBusy, mayBeTransient } from './transientErrors.ts';
 
-type RevertCause =
-  | { kind: 'refusal'; refusal: Refusal }
-  /** Not caused by the contract, as far as can be known: signing again is harmless. */
-  | {
-      kind: 'transient';
-      cause: 'out of gas' | 'reverted without a reason' | 'another deployment fee';
-      problem: string;
-    };
-
 /**
  * From this percentage on, the transaction ran out of gas: not all is used, because each nested call holds
  * back a 64th. The platform's own estimates leave more unused.
  */
 const GAS_USED_UP_PERCENT = 90n;
 
-/**
- * @throws RpcError, BlockReorganised if a node that is busy or behind may hide the reason; NetworkUnavailable
- */
-export async function explainRevert(
-  { rpc, finality, errors }: { rpc: JsonRpc; finality: Finality; errors: readonly AbiError[] },
-  pin: Pin,
-  receipt: Receipt,
-  transaction: Transaction,
-): Promise<RevertCause> {
-  const { blockNumber, gasUsed } = receipt;
-  // The states before and after the block: only the latter includes earlier transactions of the same block.
-  const states = [blockNumber - 1n, blockNumber].map(quantityOf);
-  const again = await replay(finality, pin, transaction, states);
-  const isGasUsedUp = gasUsed * 100n >= transaction.gas * GAS_USED_UP_PERCENT;
-  if (again !== null && !(again instanceof RpcError)) {
-    const { to, input: data } = transaction;
-    const refusal = await explain(rpc, { to, data }, { revert: again.revert, errors }, again.at);
-    const fee = refusal.reason === 'OTHER' ? await otherFee(rpc, transaction, again.at) : null;
-    if (fee !== null) {
-      const problem = `the fee for a deployment was ${fee} wei there, and it paid ${transaction.value}`;
-      return { kind: 'transient', cause: 'another deployment fee', problem };
-    }
-    if (!isGasUsedUp || refusal.reason !== 'OTHER') return { kind: 'refusal', refusal };
-  }
-  if (isGasUsedUp) {
-    const problem = `it used ${gasUsed} of ${transaction.gas} gas, and ran out of it`;
-    return { kind: 'transient', cause: 'out of gas', problem };
-  }
-  if (again instanceof RpcError) {
-    if (isBusy(again)) throw again;
-    const message = 'The contract refused the call, in a state that the node no longer has to say why';
-    return { kind: 'refusal', refusal: { reason: 'OTHER', message } };
-  }
-  const problem = 'it was reverted, but neither the state before nor after would do so';
-  return { kind: 'transient', cause: 'reverted without a reason', problem };
+export interface OutcomeDeps {
+  rpc: JsonRpc;
+  finality: Finality;
+  contracts: ContractAddresses;
 }
 
 /**
- * The factory's owner may change the fee after a deployment is signed.
- * @returns null if the fee is the one that was paid, as for other contracts
+ * @throws RpcError, BlockReorganised if a node that is busy or behind may hide the reason; NetworkUnavailable
  */
-async function otherFee(
-  rpc: JsonRpc,
-  { to, value }: Transaction,
-  at: BlockReference,
-): Promise<bigint | null> {
-  const fee = await readDeploymentFee(rpc, to, at);
-  return fee === value ? null : fee;
+export async function outcomeOfRevert(
+  { rpc, finality, contracts: { errors } }: OutcomeDeps,
+  pin: Pin,
+  receipt: Receipt,
+  transaction: Transaction,
+): Promise<Outcome> {
+  const { blockNumber: ledger, gasUsed, transactionHash } = receipt;
+  const refused = (refusal: Refusal): Outcome => ({ status: 'refused', ledger, refusal });
+  /** Not by the contract's word, as far as can be known: signing again is harmless. */
+  const dead = (cause: string, why: string): Outcome => ({
+    status: 'dead',
+    proof: `${transactionHash} landed without effect in block ${ledger}: ${why}`,
+    cause,
+  });
+  // The states before and after the block: only the latter includes earlier transactions of the same block.
+  const states = [ledger - 1n, ledger].map(quantityOf);
+  const again = await replay(finality, pin, transaction, states);
+  const isGasUsedUp = gasUsed * 100n >= transaction.gas * GAS_USED_UP_PERCENT;
+  if (again !== null && !(again instanceof RpcError)) {
+    const { to, input: data, value } = transaction;
+    const refusal = await explain(rpc, { to, data }, { revert: again.revert, errors }, again.at);
+    if (refusal.reason !== 'OTHER') return refused(refusal);
+    // The factory's owner may change the fee after a deployment is signed. Other contracts have none.
+    const fee = await readDeploymentFee(rpc, to, again.at);
+    if (fee !== value)
+      return dead(
+        'another deployment fee',
+        `the fee for a deployment was ${fee} wei there, and it paid ${value}`,
+      );
+    if (!isGasUsedUp) return refused(refusal);
+  }
+  if (isGasUsedUp)
+    return dead('out of gas', `it used ${gasUsed} of ${transaction.gas} gas, and ran out of it`);
+  if (again instanceof RpcError) {
+    if (isBusy(again)) throw again;
+    const message = 'The contract refused the call, in a state that the node no longer has to say why';
+    return refused({ reason: 'OTHER', message });
+  }
+  return dead(
+    'reverted without a reason',
+    'it was reverted, but neither the state before nor after would do so',
+  );
 }
 
 /**

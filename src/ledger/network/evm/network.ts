@@ -4,16 +4,17 @@
  * viem encodes, signs and decodes; it never chooses nonces, retries or waits. Nonces come from the database,
  * outcomes only from final blocks (outcome.ts), and every read belongs to a final block (finality.ts).
  */
+import { messageOf } from '../../../lib/errors.ts';
 import type { CreatedNetwork } from '../family.ts';
-import type { Address, LedgerNetwork } from '../port.ts';
+import type { LedgerNetwork } from '../port.ts';
 import { explainFailures } from '../wrapNetwork.ts';
 import { hashText, normalizeAddress } from './addresses.ts';
 import { broadcastBytes } from './broadcast.ts';
 import { createReadAll } from './contractReads.ts';
-import { createDeployments, type Deployments } from './deployments.ts';
+import { createDeployments } from './deployments.ts';
 import { draftCall, readNextSequences } from './draft.ts';
 import { readErrorAbi } from './errorAbi.ts';
-import { createFinality, type Finality } from './finality.ts';
+import { createFinality } from './finality.ts';
 import { createJsonRpc, RpcError } from './jsonRpc.ts';
 import type { JsonRpc } from './jsonRpc.ts';
 import { createLogSearch } from './logSearch.ts';
@@ -44,12 +45,7 @@ export async function createEvmNetwork(options: EvmNetworkOptions): Promise<EvmN
   const reorgs = createReorgDetector({ confirmedAfterMs: options.reorgConfirmedAfterMs });
   const finality = createFinality(rpc, options.finality, options.seenLedgers, reorgs);
   const readAll = createReadAll(rpc);
-  const deployments = createDeployments({
-    rpc,
-    contracts,
-    custodyAddress: signer.address,
-    firstBlock,
-  });
+  const deployments = createDeployments({ rpc, contracts, custodyAddress: signer.address, firstBlock });
   const drafting = { rpc, finality, contracts, signer, maxFeePerGasCap, maxDeploymentFee };
   const tracing = { rpc, finality, search: createLogSearch(rpc), firstBlock };
   const { networkId, idProblem } = await readNetworkId(rpc, options);
@@ -59,7 +55,11 @@ export async function createEvmNetwork(options: EvmNetworkOptions): Promise<EvmN
     networkId,
     custodyAddress: signer.address,
     normalizeAddress,
-    status: () => readStatus(finality),
+    async status() {
+      const { final } = await finality.pin();
+      // Assumes that the node keeps all blocks; missing history shows when it is needed.
+      return { ledger: final.number, closedAt: final.timestamp, oldestLedger: 0n };
+    },
     continuity: () => finality.continuity(),
     presentHistory: () => finality.presentHistory(),
     signingOrder: { accounts: [signer.address], maxOpenPerAccount: options.maxOpenPerAccount },
@@ -70,34 +70,20 @@ export async function createEvmNetwork(options: EvmNetworkOptions): Promise<EvmN
     replace: (latest) => signReplacement(drafting, latest),
     prepareForHolder: (call, holder) => prepareForHolder({ ...drafting, chainId }, call, holder),
     openSigned: (...given) => openSigned({ rpc, contracts, chainId }, ...given),
-    findToken: ({ assetId }) => findToken({ finality, deployments }, assetId),
+    async findToken({ assetId }) {
+      const token = await finality.onFinalBlock((pin) => deployments.ownTokenOf(hashText(assetId), pin));
+      return token && token.tokenAddress;
+    },
     tokensDeployedSince: async (ledger) => deployments.ownTokensSince(ledger ?? 0n, await finality.pin()),
     ...createTokenReads(finality, readAll),
     retirementTransactions: (address, wanted) => retirementTransactions(tracing, address, wanted),
     ...createSettlementReads({ rpc, finality, contracts, readAll, deployments }),
     depositsNeedAllowance: true,
   };
-  return { ...explainFailures(network, unanswered), idProblem };
-}
-
-async function findToken(
-  { finality, deployments }: { finality: Finality; deployments: Deployments },
-  assetId: string,
-): Promise<Address | null> {
-  const hash = hashText(assetId);
-  const token = await finality.onFinalBlock((pin) => deployments.ownTokenOf(hash, pin));
-  return token && token.tokenAddress;
-}
-
-async function readStatus(finality: Finality): ReturnType<LedgerNetwork['status']> {
-  const { final } = await finality.pin();
-  // Assumes that the node keeps all blocks; missing history shows when it is needed.
-  return { ledger: final.number, closedAt: final.timestamp, oldestLedger: 0n };
-}
-
-function unanswered(error: unknown): string {
-  const message = error instanceof Error ? error.message.split('\n')[0] : String(error);
-  return `The EVM node did not answer: ${message}`;
+  return {
+    ...explainFailures(network, (error) => `The EVM node did not answer: ${messageOf(error).split('\n')[0]}`),
+    idProblem,
+  };
 }
 
 /**

@@ -19,21 +19,13 @@ import { LRUCache } from 'lru-cache';
 import type { Address, Hash } from 'viem';
 import { ChainReorganised, NetworkUnavailable } from '../port.ts';
 import type { Outcome, SentTransaction } from '../port.ts';
-import type { ContractAddresses } from './contracts.ts';
-import type { Finality, Pin } from './finality.ts';
+import type { Pin } from './finality.ts';
 import { valueOf } from './jsonRpc.ts';
-import type { JsonRpc } from './jsonRpc.ts';
 import { findNonceUse } from './sequenceUse.ts';
 import { ask } from './node.ts';
 import type { Receipt, Transaction } from './node.ts';
 import { isSame, resultOf } from './results.ts';
-import { explainRevert } from './failures.ts';
-
-interface OutcomeDeps {
-  rpc: JsonRpc;
-  finality: Finality;
-  contracts: ContractAddresses;
-}
+import { outcomeOfRevert, type OutcomeDeps } from './failures.ts';
 
 /** Neither landed nor dead in the state of the final block, which stays so until another block is final. */
 const UNDECIDED_AT_FINAL: Outcome = { status: 'pending' };
@@ -128,28 +120,12 @@ async function landed(
   const [blockAnswer] = await deps.finality.askTogether(pin, [ask.block(ledger)]);
   const block = valueOf(blockAnswer);
   if (block?.hash !== receipt.blockHash) return { status: 'pending' };
-  if (receipt.status === 0n) return reverted(deps, pin, receipt, transaction);
+  if (receipt.status === 0n) return outcomeOfRevert(deps, pin, receipt, transaction);
   const result = resultOf(transaction, receipt);
   if (result) return { status: 'succeeded', ledger, result };
   return {
     status: 'undeterminable',
     reason: `${receipt.transactionHash} landed in block ${ledger}, but its contract logged no result`,
-  };
-}
-
-async function reverted(
-  { rpc, finality, contracts: { errors } }: OutcomeDeps,
-  pin: Pin,
-  receipt: Receipt,
-  transaction: Transaction,
-): Promise<Outcome> {
-  const ledger = receipt.blockNumber;
-  const why = await explainRevert({ rpc, finality, errors }, pin, receipt, transaction);
-  if (why.kind === 'refusal') return { status: 'refused', ledger, refusal: why.refusal };
-  return {
-    status: 'dead',
-    proof: `${receipt.transactionHash} landed without effect in block ${ledger}: ${why.problem}`,
-    cause: why.cause,
   };
 }
 

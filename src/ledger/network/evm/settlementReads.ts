@@ -68,7 +68,7 @@ export function createSettlementReads(deps: SettlementReadDeps): SettlementReads
       }),
     async offRampDeposit(settlementAddress, sessionId) {
       const target = requireAddress(settlementAddress);
-      const args = [hashText(sessionId) as Hex] as const;
+      const args = [hashText(sessionId)] as const;
       const data = encodeFunctionData({ abi: settlementAbi, functionName: 'getOffRamp', args });
       return finality.onFinalBlock(async (pin) => {
         const [answer] = await readAll(pin, [{ target, data }]);
