@@ -10,7 +10,8 @@ import type { Logger } from '../../../lib/logger.ts';
 import type { BroadcastAnswer } from '../port.ts';
 import { MIN_INCLUSION_FEE_STROOPS, nullIfUnavailable } from './fees.ts';
 import { showXlm } from './lumens.ts';
-import type { SendAnswer, StellarNode } from './node.ts';
+import type { StellarNode } from './node.ts';
+import type { SendAnswer } from './nodeAnswers.ts';
 import { hashOf, paidByCustody } from './signing.ts';
 import type { SigningKeys } from './signing.ts';
 

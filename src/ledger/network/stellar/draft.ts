@@ -20,7 +20,7 @@ import { hostFunctionOf, invocationOf, predictedAddress } from './calls.ts';
 import type { Contracts, Invocation } from './calls.ts';
 import { MIN_SPENDABLE_STROOPS, showXlm } from './lumens.ts';
 import type { StellarNode } from './node.ts';
-import type { LedgerState, Resources, Simulation } from './nodeDecoding.ts';
+import type { LedgerState, Resources, Simulation } from './nodeAnswers.ts';
 import { estimateEarlierCalls, type LargestRecord } from './earlierCalls.ts';
 import { explainRefusal, isShortOfLumens } from './refusals.ts';
 import type { RefusalContext } from './refusals.ts';

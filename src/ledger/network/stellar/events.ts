@@ -2,7 +2,8 @@
  * Reads a contract's events from a given ledger on, page by page.
  */
 import type { Address } from '../port.ts';
-import type { EventPage, StellarNode } from './node.ts';
+import type { StellarNode } from './node.ts';
+import type { EventPage } from './nodeAnswers.ts';
 
 /** A page has a thousand events or some 10,000 ledgers; a week has 120,000 ledgers. */
 const MAX_EVENT_PAGES = 20;

@@ -13,7 +13,7 @@ import { hostErrorOf, isNetworksOwn, showCode, showError } from './hostErrors.ts
 import type { HostError } from './hostErrors.ts';
 import type { LandedCall } from './results.ts';
 import type { StellarNode } from './node.ts';
-import type { LandedTransaction, Simulation } from './nodeDecoding.ts';
+import type { LandedTransaction, Simulation } from './nodeAnswers.ts';
 import { explainRefusal, isShortOfLumens } from './refusals.ts';
 import type { RefusalContext } from './refusals.ts';
 

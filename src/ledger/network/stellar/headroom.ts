@@ -16,7 +16,7 @@ import { xdr } from '@stellar/stellar-sdk';
 import type { Address } from '../port.ts';
 import { retirementIndexOf, retirementKeys } from './addresses.ts';
 import type { ResourceSettings } from './fees.ts';
-import type { Resources } from './nodeDecoding.ts';
+import type { Resources } from './nodeAnswers.ts';
 
 const BYTES_PER_KILOBYTE = 1024n;
 const INSTRUCTIONS_PER_INCREMENT = 10_000n;

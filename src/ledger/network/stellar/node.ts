@@ -6,16 +6,15 @@
  * is NetworkUnavailable too: several nodes may share one address, and a node that is behind does not see the
  * newest deposit, mint or contract. Messages never contain the node's URL, which may contain a key.
  */
-import { xdr } from '@stellar/stellar-sdk';
-import type { FeeBumpTransaction, Transaction } from '@stellar/stellar-sdk';
+import type { FeeBumpTransaction, Transaction, xdr } from '@stellar/stellar-sdk';
 import type * as z from 'zod';
 import { createExchange, METHOD_NOT_FOUND } from '../jsonRpc.ts';
 import type { NodeOptions } from '../nodeIdentity.ts';
 import { createReportedLedgers, type ReportedLedgers } from '../reportedLedgers.ts';
 import { retryWhile } from '../retryWhile.ts';
 import { NetworkUnavailable } from '../port.ts';
-import type { UnixSeconds } from '../port.ts';
 import {
+  EVENTS_PER_PAGE,
   entriesAnswer,
   eventsAnswer,
   feeStatsAnswer,
@@ -25,8 +24,7 @@ import {
   transactionAnswer,
   transactionPageAnswer,
 } from './nodeAnswers.ts';
-import { errorCodeOf, landedOf, simulationOf, stateOf } from './nodeDecoding.ts';
-import type { LedgerState, Simulation, TransactionAnswer } from './nodeDecoding.ts';
+import type { EventPage, LedgerState, SendAnswer, Simulation, TransactionAnswer } from './nodeAnswers.ts';
 
 /** The limit of ledger entries per answer. */
 export const MAX_ENTRIES_PER_ASK = 200;
@@ -38,36 +36,6 @@ const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
 /** The node never supports this method. */
 export class MethodMissing extends NetworkUnavailable {}
 
-interface TransactionPage {
-  transactions: {
-    ledger: bigint;
-    closedAt: bigint;
-    envelope: xdr.TransactionEnvelope;
-  }[];
-  latestLedger: bigint;
-  cursor: string;
-}
-
-export interface SendAnswer {
-  /** When the node's latest ledger closed; null if the node does not say so. */
-  closedAt: UnixSeconds | null;
-  status: 'PENDING' | 'DUPLICATE' | 'TRY_AGAIN_LATER' | 'ERROR';
-  /** The result code of an ERROR. */
-  errorCode: string | null;
-}
-
-interface LedgerEntries {
-  latestLedger: bigint;
-  /** By the base64 XDR of the keys; entries that do not exist are missing. */
-  byKey: Map<string, xdr.LedgerEntryData>;
-}
-
-interface InclusionFees {
-  /** The fee that nine of ten transactions did not exceed. */
-  usualStroops: bigint;
-  highestStroops: bigint;
-}
-
 /** A ledger, or the cursor of the previous page. */
 type PageStart = { ledger: bigint } | { cursor: string };
 
@@ -75,14 +43,6 @@ interface EventFilter {
   start: PageStart;
   contract: string;
   topics: string[];
-}
-
-export interface EventPage {
-  events: { value: xdr.ScVal; txHash: string }[];
-  latestLedger: bigint;
-  cursor: string;
-  /** Whether the node has no further events, up to its latest ledger. */
-  isLast: boolean;
 }
 
 export interface StellarNode {
@@ -96,7 +56,7 @@ export interface StellarNode {
    */
   presentState(): Promise<LedgerState>;
   transaction(hash: string): Promise<TransactionAnswer>;
-  transactionsFrom(start: PageStart): Promise<TransactionPage>;
+  transactionsFrom(start: PageStart): Promise<z.output<typeof transactionPageAnswer>>;
   /**
    * As recent as `entries`. `allowNested` also records authorisations that only arise below the called
    * function.
@@ -104,15 +64,14 @@ export interface StellarNode {
   simulate(transaction: Transaction, options?: { allowNested: boolean }): Promise<Simulation>;
   send(transaction: Transaction | FeeBumpTransaction): Promise<SendAnswer>;
   /** At most MAX_ENTRIES_PER_ASK keys, as of a ledger not older than any in an answer of the last minute. */
-  entries(keys: readonly xdr.LedgerKey[]): Promise<LedgerEntries>;
+  entries(keys: readonly xdr.LedgerKey[]): Promise<z.output<typeof entriesAnswer>>;
   /** The recent fees of contract transactions for inclusion, in stroops per operation. */
-  inclusionFees(): Promise<InclusionFees>;
+  inclusionFees(): Promise<z.output<typeof feeStatsAnswer>>;
   /** As recent as `entries`. */
   events(filter: EventFilter): Promise<EventPage>;
 }
 
 const TRANSACTIONS_PER_PAGE = 200;
-const EVENTS_PER_PAGE = 1000;
 
 interface Options extends NodeOptions {
   /** Unix time, for Retry-After; the machine's clock by default. */
@@ -126,75 +85,54 @@ export function createNode(options: Options): StellarNode {
   const reportedLedgers = createReportedLedgers(options.elapsedMs);
   const { noted, readPresent } = createPresentReads(reportedLedgers);
 
-  const ledgerState = async () =>
-    noted(await ask('getTransaction', { hash: HASH_OF_NOTHING }, transactionAnswer, stateOf));
+  const transaction = async (hash: string) => noted(await ask('getTransaction', { hash }, transactionAnswer));
+  const ledgerState = () => transaction(HASH_OF_NOTHING);
 
   return {
     lastReported: reportedLedgers.last,
-    network: () => ask('getNetwork', null, networkAnswer, (reported) => reported),
+    network: () => ask('getNetwork', null, networkAnswer),
     ledgerState,
     presentState: () => readPresent(ledgerState),
 
-    transaction: async (hash) =>
-      noted(
-        await ask('getTransaction', { hash }, transactionAnswer, (raw) => ({
-          ...stateOf(raw),
-          ...landedOf(raw),
-        })),
-      ),
+    transaction,
 
     transactionsFrom: (start) =>
-      ask('getTransactions', pageParams(start, TRANSACTIONS_PER_PAGE), transactionPageAnswer, pageOf),
+      ask('getTransactions', pageParams(start, TRANSACTIONS_PER_PAGE), transactionPageAnswer),
 
-    async simulate(transaction, simulating) {
+    async simulate(simulated, simulating) {
       const authMode = simulating?.allowNested ? 'record_allow_nonroot' : undefined;
-      const params = { transaction: transaction.toXDR(), authMode };
-      return readPresent(() => ask('simulateTransaction', params, simulationAnswer, simulationOf));
+      const params = { transaction: simulated.toXDR(), authMode };
+      return readPresent(() => ask('simulateTransaction', params, simulationAnswer));
     },
 
-    send: (transaction) =>
-      ask('sendTransaction', { transaction: transaction.toXDR() }, sendAnswer, (raw) => ({
-        closedAt: raw.latestLedgerCloseTime,
-        status: raw.status,
-        errorCode: raw.errorResultXdr === null ? null : errorCodeOf(raw.errorResultXdr),
-      })),
+    send: (sent) => ask('sendTransaction', { transaction: sent.toXDR() }, sendAnswer),
 
     async entries(keys) {
       if (keys.length > MAX_ENTRIES_PER_ASK) {
         throw new RangeError(`${keys.length} ledger entries asked for; at most ${MAX_ENTRIES_PER_ASK}`);
       }
       const params = { keys: keys.map((key) => key.toXDR('base64')) };
-      return readPresent(() => ask('getLedgerEntries', params, entriesAnswer, entriesOf));
+      return readPresent(() => ask('getLedgerEntries', params, entriesAnswer));
     },
 
-    inclusionFees: () =>
-      ask('getFeeStats', null, feeStatsAnswer, ({ sorobanInclusionFee: { p90, max } }) => ({
-        usualStroops: p90,
-        highestStroops: max,
-      })),
+    inclusionFees: () => ask('getFeeStats', null, feeStatsAnswer),
 
     events({ start, contract, topics }) {
       const filters = [{ type: 'contract', contractIds: [contract], topics: [topics] }];
       const params = { filters, ...pageParams(start, EVENTS_PER_PAGE) };
-      return readPresent(() => ask('getEvents', params, eventsAnswer, eventPageOf));
+      return readPresent(() => ask('getEvents', params, eventsAnswer));
     },
   };
 }
 
 /**
  * @returns a function that throws MethodMissing if the node does not have the method, and NetworkUnavailable
- *   if it gives no answer that `schema` and `decode` accept
+ *   if it gives no answer that `schema` accepts
  */
 function createAsk({ rpcUrl: url, requestTimeoutMs: timeoutMs, nowMs }: Options) {
   const exchange = createExchange({ url, timeoutMs, maxAnswerBytes: MAX_ANSWER_BYTES, nowMs });
-  return async <Raw, T>(
-    method: string,
-    params: object | null,
-    schema: z.ZodType<Raw>,
-    decode: (raw: Raw) => T,
-  ): Promise<T> => {
-    const read = (result: unknown) => decode(schema.parse(result));
-    const answer = await exchange.askAlone({ method, params, read });
+  return async <T>(method: string, params: object | null, schema: z.ZodType<T>): Promise<T> => {
+    const answer = await exchange.askAlone({ method, params, read: (result) => schema.parse(result) });
     if ('value' in answer) return answer.value;
     const { code, message } = answer.error;
     const text = `The Stellar node did not answer ${message}`;
@@ -231,33 +169,4 @@ function pageParams(start: PageStart, limit: number) {
   return 'cursor' in start
     ? { pagination: { cursor: start.cursor, limit } }
     : { startLedger: Number(start.ledger), pagination: { limit } };
-}
-
-function pageOf(raw: z.output<typeof transactionPageAnswer>): TransactionPage {
-  return {
-    latestLedger: raw.latestLedger,
-    cursor: raw.cursor,
-    transactions: raw.transactions.map(({ ledger, createdAt, envelopeXdr }) => ({
-      ledger,
-      closedAt: createdAt,
-      envelope: xdr.TransactionEnvelope.fromXDR(envelopeXdr, 'base64'),
-    })),
-  };
-}
-
-function entriesOf({ latestLedger, entries }: z.output<typeof entriesAnswer>): LedgerEntries {
-  return {
-    latestLedger,
-    byKey: new Map(entries.map((entry) => [entry.key, xdr.LedgerEntryData.fromXDR(entry.xdr, 'base64')])),
-  };
-}
-
-function eventPageOf({ latestLedger, cursor, events }: z.output<typeof eventsAnswer>): EventPage {
-  const searchedUpTo = BigInt(cursor.slice(0, cursor.indexOf('-'))) >> 32n;
-  return {
-    latestLedger,
-    cursor,
-    isLast: events.length < EVENTS_PER_PAGE && searchedUpTo >= latestLedger,
-    events: events.map(({ value, txHash }) => ({ value: xdr.ScVal.fromXDR(value, 'base64'), txHash })),
-  };
 }

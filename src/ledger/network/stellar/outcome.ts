@@ -27,7 +27,7 @@ import { readAccounts } from './accounts.ts';
 import { outcomeOfFailure } from './failures.ts';
 import type { FailureDeps } from './failures.ts';
 import { landedCallOf, resultOf } from './results.ts';
-import type { LandedTransaction, LedgerState, TransactionAnswer } from './nodeDecoding.ts';
+import type { LandedTransaction, LedgerState, TransactionAnswer } from './nodeAnswers.ts';
 import { findUserOfSequence, hashesOf } from './sequenceUse.ts';
 import type { SearchDeps, SearchRange } from './sequenceUse.ts';
 import type { SigningKeys } from './signing.ts';

@@ -11,7 +11,7 @@ import type { xdr } from '@stellar/stellar-sdk';
 import { NetworkUnavailable } from '../port.ts';
 import type { Address, CallResult } from '../port.ts';
 import { deployedAddress, retirementIndexOf } from './addresses.ts';
-import type { LandedTransaction } from './nodeDecoding.ts';
+import type { LandedTransaction } from './nodeAnswers.ts';
 import { SALT_PLACE } from './calls.ts';
 import type { Refused } from './refusals.ts';
 import { asAddress, asHash32, asU32, plain } from './scvals.ts';
@@ -77,19 +77,19 @@ export function resultOf(landed: LandedTransaction, call: LandedCall, passphrase
  * (draft.ts).
  */
 function deployedBy(
-  { meta }: LandedTransaction,
+  { returnValue }: LandedTransaction,
   { contract, args }: LandedCall,
   passphrase: string,
 ): Address {
-  if (meta.returnValue) return asAddress(plain(meta.returnValue), 'the deployed address');
+  if (returnValue) return asAddress(plain(returnValue), 'the deployed address');
   const salt = args[SALT_PLACE];
   if (!salt) throw new NetworkUnavailable('The Stellar node shows a deploy without a salt');
   return deployedAddress(passphrase, contract, asHash32(plain(salt), 'salt'));
 }
 
 /** Only from the token's own events: `("retired", retired_by)` → `(amount, beneficiary, index, timestamp)` */
-export function indexesInEvents({ meta }: LandedTransaction, token: Address): number[] {
-  return meta.events.flatMap((event) => {
+export function indexesInEvents({ events }: LandedTransaction, token: Address): number[] {
+  return events.flatMap((event) => {
     const contractId = event.contractId() as unknown as Buffer | null;
     const [name] = event.body().v0().topics();
     const isOwn = contractId !== null && StrKey.encodeContract(contractId) === token;
@@ -104,8 +104,8 @@ export function indexIn(value: xdr.ScVal): number | null {
 }
 
 /** The index of the record that was written, if the node shows no events. */
-export function indexInChanges({ meta }: LandedTransaction, token: Address): number | null {
-  for (const change of meta.changes) {
+export function indexInChanges({ changes }: LandedTransaction, token: Address): number | null {
+  for (const change of changes) {
     if (change.switch().name !== 'ledgerEntryCreated') continue;
     const data = change.created().data();
     if (data.switch().name !== 'contractData') continue;

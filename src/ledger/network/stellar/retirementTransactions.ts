@@ -12,7 +12,7 @@ import type { Address, TransactionHash, WantedTransaction } from '../port.ts';
 import { readEvents } from './events.ts';
 import { indexesInEvents, indexIn, indexInChanges } from './results.ts';
 import type { StellarNode } from './node.ts';
-import type { LandedTransaction } from './nodeDecoding.ts';
+import type { LandedTransaction } from './nodeAnswers.ts';
 import { hashesOf } from './sequenceUse.ts';
 
 type Found = Map<number, TransactionHash>;

@@ -7,7 +7,7 @@ import type { FeeBumpTransaction, Keypair, Transaction } from '@stellar/stellar-
 import { privateKeyOf } from '../../../lib/ed25519.ts';
 import { NetworkUnavailable } from '../port.ts';
 import type { PreparedTransaction, SequenceSlot, UnixSeconds } from '../port.ts';
-import type { Resources } from './nodeDecoding.ts';
+import type { Resources } from './nodeAnswers.ts';
 
 /** The signing keys: custody, and channels that replace it as source of transactions. */
 export interface SigningKeys {

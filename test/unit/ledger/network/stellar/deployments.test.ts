@@ -9,7 +9,8 @@ import {
   tokenFactory,
   tokensDeployedSince,
 } from '../../../../../src/ledger/network/stellar/deployments.ts';
-import type { EventPage, StellarNode } from '../../../../../src/ledger/network/stellar/node.ts';
+import type { StellarNode } from '../../../../../src/ledger/network/stellar/node.ts';
+import type { EventPage } from '../../../../../src/ledger/network/stellar/nodeAnswers.ts';
 
 const DEPLOYER = Keypair.random().publicKey();
 const FACTORY = Address.contract(Buffer.alloc(32, 1)).toString();
