@@ -134,6 +134,14 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+/** For `catch`: makes null of errors of this class. The returned function throws any other error. */
+export function nullFor(kind: abstract new (...given: never[]) => Error): (error: unknown) => null {
+  return (error) => {
+    if (error instanceof kind) return null;
+    throw error;
+  };
+}
+
 /** The `code` of an error of Node or PostgreSQL; an empty text without one. */
 export function codeOf(error: unknown): string {
   return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';

@@ -2,8 +2,6 @@
  * Makes texts from the ledger storable in PostgreSQL and usable in GraphQL. Any account or contract may have
  * written them.
  */
-const NUL = '\u0000';
-const REPLACEMENT = '\ufffd';
 
 /**
  * Replaces NUL and halves of surrogate pairs, which PostgreSQL's text can't store. In another holder's
@@ -11,5 +9,5 @@ const REPLACEMENT = '\ufffd';
  * that reason.
  */
 export function storableText(text: string): string {
-  return text.toWellFormed().replaceAll(NUL, REPLACEMENT);
+  return text.toWellFormed().replaceAll('\u0000', '\ufffd');
 }

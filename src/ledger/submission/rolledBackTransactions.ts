@@ -5,8 +5,8 @@
 import { and, asc, desc, eq, getTableColumns, gte, isNotNull } from 'drizzle-orm';
 import type { Db } from '../../db/connection.ts';
 import { attempts, holderActs } from '../../db/tables/index.ts';
-import { DomainError } from '../../lib/errors.ts';
-import { NetworkUnavailable, type NextSequences, type Outcome } from '../network/port.ts';
+import { DomainError, nullFor } from '../../lib/errors.ts';
+import { NetworkUnavailable, type NextSequences } from '../network/port.ts';
 import type { Attempt } from './attempts.ts';
 import { isHaltYounger } from './halts.ts';
 import { takesUpSlot } from './sequenceSlots.ts';
@@ -83,8 +83,14 @@ async function findRolledBackOfHolders({ db, network }: SubmissionDependencies):
   const found: Attempt[] = [];
   for (let page = 0; page < MAX_PAGES_OF_HOLDERS; page++) {
     const landed = await newestOfHolders(db, page);
-    const asked = landed.map(async (sent) => ({ sent, outcome: await orUnanswered(network.outcome(sent)) }));
-    const answers = await Promise.all(asked);
+    // There is no answer, for example, when the holder sent another transaction on a chain that is not accepted.
+    // The reconciliation that follows names that transaction.
+    const answers = await Promise.all(
+      landed.map(async (sent) => ({
+        sent,
+        outcome: await network.outcome(sent).catch(nullFor(NetworkUnavailable)),
+      })),
+    );
     const rolledBack = answers.filter(({ outcome }) => outcome?.status === 'pending');
     found.push(...rolledBack.map(({ sent }) => sent));
     const isMoved = answers.some(
@@ -93,17 +99,6 @@ async function findRolledBackOfHolders({ db, network }: SubmissionDependencies):
     if ((rolledBack.length === 0 && !isMoved) || landed.length < HOLDERS_PER_PAGE) break;
   }
   return found.toReversed();
-}
-
-/**
- * Null without an answer, as when the holder sent another transaction on a chain that is not accepted. The
- * reconciliation that follows names that transaction.
- */
-async function orUnanswered(outcome: Promise<Outcome>): Promise<Outcome | null> {
-  return outcome.catch((error: unknown) => {
-    if (error instanceof NetworkUnavailable) return null;
-    throw error;
-  });
 }
 
 /** Reads by acts, because their ids follow time, and they are few compared with custody's transactions. */

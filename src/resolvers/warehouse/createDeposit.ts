@@ -13,7 +13,7 @@ import type { Tx } from '../../db/connection.ts';
 import { readDatabaseTime } from '../../db/databaseTime.ts';
 import { requireById, updateById } from '../../db/findByIds.ts';
 import { receipts } from '../../db/tables/index.ts';
-import { DomainError } from '../../lib/errors.ts';
+import { DomainError, nullFor } from '../../lib/errors.ts';
 import { NetworkUnavailable, type LedgerNetwork } from '../../ledger/network/port.ts';
 import { enqueueSubmission } from '../../ledger/submission/enqueue.ts';
 import { toBaseUnits } from '../../ledger/units.ts';
@@ -194,10 +194,7 @@ function depositDateOf(now: bigint, closedAt: bigint): bigint {
 
 /** Returns null while the network is unavailable, so that deposits are accepted meanwhile. */
 async function ifAvailable<Answer>(answer: Promise<Answer>): Promise<Answer | null> {
-  return answer.catch((error: unknown) => {
-    if (error instanceof NetworkUnavailable) return null;
-    throw error;
-  });
+  return answer.catch(nullFor(NetworkUnavailable));
 }
 
 function factsOf(input: CreateDepositInput, depositDate: bigint) {

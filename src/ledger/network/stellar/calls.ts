@@ -6,7 +6,7 @@ import { Address as SdkAddress, Asset, xdr } from '@stellar/stellar-sdk';
 import { NetworkRefusal, noTokenAt } from '../port.ts';
 import type { Address, CarbonCreditMetadata, CommodityMetadata, Hash32, NetworkCall } from '../port.ts';
 import { bytesOf, deployedAddress, hashText, isContract } from './addresses.ts';
-import { addressVal, bytes32Val, i128Val, noneVal, structVal, textVal, u32Val, u64Val } from './scvals.ts';
+import { addressVal, bytes32Val, i128Val, structVal, textVal, u32Val, u64Val } from './scvals.ts';
 
 /** The configured contracts and their network. */
 export interface Contracts {
@@ -16,10 +16,13 @@ export interface Contracts {
   settlementAddress: Address | null;
 }
 
-export interface Invocation {
+export interface ContractCall {
   contract: Address;
   functionName: string;
   args: xdr.ScVal[];
+}
+
+export interface Invocation extends ContractCall {
   /** The one token transfer that may be authorised along with the call. */
   nestedTransfer: NestedTransfer | null;
 }
@@ -88,7 +91,7 @@ export function invocationOf(contracts: Contracts, call: NetworkCall, caller: Ad
   }
 }
 
-export function hostFunctionOf({ contract, functionName, args }: Invocation): xdr.HostFunction {
+export function hostFunctionOf({ contract, functionName, args }: ContractCall): xdr.HostFunction {
   return xdr.HostFunction.hostFunctionTypeInvokeContract(
     new xdr.InvokeContractArgs({
       contractAddress: new SdkAddress(contract).toScAddress(),
@@ -145,7 +148,7 @@ function deployInvocation(contracts: Contracts, call: Deploy, caller: Address): 
       bytes32Val('asset_id', hashText(call.assetId)),
       textVal('country_code', call.countryCode),
       addressVal('admin', caller),
-      noneVal(),
+      xdr.ScVal.scvVoid(),
       isCarbon ? carbonMetadata(call.metadata) : commodityMetadata(call.metadata),
     ],
     nestedTransfer: deploymentFee(contracts, caller),

@@ -7,14 +7,16 @@
  */
 import { Account, Operation, TransactionBuilder, xdr } from '@stellar/stellar-sdk';
 import type { Transaction } from '@stellar/stellar-sdk';
+import { nullFor } from '../../../lib/errors.ts';
 import { NetworkUnavailable } from '../port.ts';
 import type { Address } from '../port.ts';
 import { contractDataKey, instanceKey, normalizeAddress } from './addresses.ts';
 import { hostErrorOf } from './hostErrors.ts';
 import type { HostError } from './hostErrors.ts';
 import { hostFunctionOf } from './calls.ts';
-import type { Invocation } from './calls.ts';
+import type { ContractCall } from './calls.ts';
 import type { StellarNode } from './node.ts';
+import type { Simulation } from './nodeAnswers.ts';
 import { plain } from './scvals.ts';
 
 export type Answer<T> = { ok: true; value: T; ledger: bigint } | { ok: false; error: HostError };
@@ -22,11 +24,7 @@ export type Answer<T> = { ok: true; value: T; ledger: bigint } | { ok: false; er
 /** The simulation failed without an explanation. It may fail each time it is repeated. */
 export class UnreadableFailure extends NetworkUnavailable {}
 
-/** Converts an unreadable failure to null. @throws any other error */
-export function nullIfUnreadable(error: unknown): null {
-  if (error instanceof UnreadableFailure) return null;
-  throw error;
-}
+export const nullIfUnreadable = nullFor(UnreadableFailure);
 
 /** A fact, and where contracts usually store it. */
 interface Fact {
@@ -101,7 +99,7 @@ export function createContractReads(
  * way: nodes regard the operation and its source alone (`NewSimulateTransactionHandler` of stellar-rpc).
  */
 export function unsentTransaction(
-  invocation: Pick<Invocation, 'contract' | 'functionName' | 'args'>,
+  call: ContractCall,
   { passphrase, source }: { passphrase: string; source: Address },
 ): Transaction {
   return new TransactionBuilder(new Account(source, UNSENT.sequence), {
@@ -109,22 +107,22 @@ export function unsentTransaction(
     networkPassphrase: passphrase,
     timebounds: { minTime: 0, maxTime: 0 },
   })
-    .addOperation(
-      Operation.invokeHostFunction({
-        func: hostFunctionOf({ ...invocation, nestedTransfer: null }),
-        auth: [],
-      }),
-    )
+    .addOperation(Operation.invokeHostFunction({ func: hostFunctionOf(call), auth: [] }))
     .build();
 }
 
-/**
- * Returns the host's error in a failed simulation.
- * @throws UnreadableFailure if the simulation failed for a reason of the node's own
- */
-export function errorOrUnavailable(simulation: { events: xdr.DiagnosticEvent[]; error: string }): HostError {
-  const error = hostErrorOf(simulation.events, simulation.error);
-  if (error && error.code !== 'InternalError') return error;
+type FailedSimulation = Pick<Extract<Simulation, { status: 'failed' }>, 'events' | 'error'>;
+
+/** The host's error in a failed simulation; null if it failed for a reason of the node's own. */
+export function errorIn({ events, error: text }: FailedSimulation): HostError | null {
+  const error = hostErrorOf(events, text);
+  return error?.code === 'InternalError' ? null : error;
+}
+
+/** @throws UnreadableFailure if the simulation failed for a reason of the node's own */
+export function errorOrUnavailable(simulation: FailedSimulation): HostError {
+  const error = errorIn(simulation);
+  if (error) return error;
   throw new UnreadableFailure(
     `The Stellar node could not simulate: ${simulation.error.slice(0, MAX_MESSAGE_LENGTH)}`,
   );

@@ -3,6 +3,7 @@
  */
 import { xdr } from '@stellar/stellar-sdk';
 import { largest } from '../../../lib/bigints.ts';
+import { nullFor } from '../../../lib/errors.ts';
 import { NetworkUnavailable, type Address } from '../port.ts';
 import { LEDGERS_READ, readEvents } from './events.ts';
 import { MethodMissing } from './node.ts';
@@ -64,11 +65,8 @@ export async function mayBeDeployedBy(
     if (address !== contract) return 'go on';
     shown = by;
     return 'enough';
-  }).catch((error: unknown) => {
-    if (error instanceof MethodMissing) return true;
-    throw error;
-  });
-  if (!isComplete) throw tooManyDeploys(from);
+  }).catch(nullFor(MethodMissing));
+  if (isComplete === false) throw tooManyDeploys(from);
   return shown === deployer;
 }
 
@@ -84,11 +82,7 @@ function readDeployments(
 ): Promise<boolean> {
   return readEvents(node, { from, contract, topics }, ({ value }) => {
     // (address, deployer, …)
-    const [address, deployer] = asList(plain(value));
+    const [address, deployer] = [plain(value)].flat() as unknown[];
     return typeof address === 'string' && typeof deployer === 'string' ? visit(address, deployer) : 'go on';
   });
-}
-
-function asList(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
 }

@@ -13,7 +13,6 @@ import { readAccounts } from './accounts.ts';
 import { isAccount } from './addresses.ts';
 import { boundToEnvelope } from './authorisation.ts';
 import { errorOrUnavailable, unsentTransaction } from './contractReads.ts';
-import { requireExpired } from './expiry.ts';
 import type { ReadResourceSettings } from './fees.ts';
 import { withHeadroom } from './headroom.ts';
 import { hostFunctionOf, invocationOf, predictedAddress } from './calls.ts';
@@ -22,7 +21,7 @@ import { MIN_SPENDABLE_STROOPS, showXlm } from './lumens.ts';
 import type { StellarNode } from './node.ts';
 import type { LedgerState, Resources, Simulation } from './nodeAnswers.ts';
 import { estimateEarlierCalls, type LargestRecord } from './earlierCalls.ts';
-import { explainRefusal, isShortOfLumens } from './refusals.ts';
+import { explainExpiry, explainRefusal, isShortOfLumens } from './refusals.ts';
 import type { RefusalContext } from './refusals.ts';
 import { plain } from './scvals.ts';
 import {
@@ -133,7 +132,8 @@ export async function simulateCall(
     throw new NetworkRefusal(await explainRefusal(deps, invocation, error));
   }
   requirePredicted(deps.contracts, call, simulation);
-  if (call.kind === 'markExpired') await requireExpired(deps, call.tokenAddress);
+  const tooEarly = call.kind === 'markExpired' ? await explainExpiry(deps.reads, call.tokenAddress) : null;
+  if (tooEarly) throw new NetworkRefusal(tooEarly);
   const auth = boundToEnvelope(simulation.auth, invocation, caller);
   return { invocation, auth, resources: simulation.resources };
 }

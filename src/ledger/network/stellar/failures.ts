@@ -8,12 +8,11 @@
  */
 import type { xdr } from '@stellar/stellar-sdk';
 import type { Outcome, Refusal } from '../port.ts';
-import { errorOrUnavailable, unsentTransaction, nullIfUnreadable } from './contractReads.ts';
+import { errorIn, unsentTransaction } from './contractReads.ts';
 import { hostErrorOf, isNetworksOwn, showCode, showError } from './hostErrors.ts';
-import type { HostError } from './hostErrors.ts';
 import type { LandedCall } from './results.ts';
 import type { StellarNode } from './node.ts';
-import type { LandedTransaction, Simulation } from './nodeAnswers.ts';
+import type { LandedTransaction } from './nodeAnswers.ts';
 import { explainRefusal, isShortOfLumens } from './refusals.ts';
 import type { RefusalContext } from './refusals.ts';
 
@@ -64,16 +63,8 @@ async function refusedNow(deps: FailureDeps, call: LandedCall): Promise<Refusal 
   const { passphrase, node } = deps;
   const simulation = await node.simulate(unsentTransaction(call, { passphrase, source: call.caller }));
   if (simulation.status === 'succeeded') return null;
-  const error = readableError(simulation);
+  const error = errorIn(simulation);
   if (error === null || isShortOfLumens(deps, error)) return null;
   const { reason, message } = await explainRefusal(deps, call, error);
   return { reason, message: `${message} (found by simulating it again)` };
-}
-
-function readableError(simulation: Extract<Simulation, { status: 'failed' }>): HostError | null {
-  try {
-    return errorOrUnavailable(simulation);
-  } catch (error) {
-    return nullIfUnreadable(error);
-  }
 }

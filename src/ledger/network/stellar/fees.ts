@@ -2,6 +2,8 @@
  * Fees of transactions: the bid for inclusion, and the price of additional resources.
  */
 import { xdr } from '@stellar/stellar-sdk';
+import { largest, smallest } from '../../../lib/bigints.ts';
+import { nullFor } from '../../../lib/errors.ts';
 import { NetworkUnavailable } from '../port.ts';
 import type { StellarNode } from './node.ts';
 
@@ -53,8 +55,7 @@ const ASSUMED_SETTINGS: ResourceSettings = {
  * show it.
  */
 export async function inclusionFeeStroops(node: StellarNode, capStroops: bigint): Promise<bigint> {
-  const usual = await usualFeeStroops(node);
-  return usual < capStroops ? usual : capStroops;
+  return smallest(await usualFeeStroops(node), capStroops);
 }
 
 /**
@@ -71,8 +72,8 @@ export async function feeUnderCapStroops(node: StellarNode, capStroops: bigint):
 }
 
 async function usualFeeStroops(node: StellarNode): Promise<bigint> {
-  const usual = (await node.inclusionFees().catch(nullIfUnavailable))?.usualStroops ?? 0n;
-  return usual > MIN_INCLUSION_FEE_STROOPS ? usual : MIN_INCLUSION_FEE_STROOPS;
+  const fees = await node.inclusionFees().catch(nullIfUnavailable);
+  return largest(fees?.usualStroops ?? 0n, MIN_INCLUSION_FEE_STROOPS);
 }
 
 export type ReadResourceSettings = (latestLedger: bigint) => Promise<ResourceSettings>;
@@ -88,10 +89,7 @@ export function createResourceSettings(node: StellarNode): ReadResourceSettings 
 }
 
 /** Lets the call go on without the answer: with less headroom, or a longer wait. */
-export function nullIfUnavailable(error: unknown): null {
-  if (error instanceof NetworkUnavailable) return null;
-  throw error;
-}
+export const nullIfUnavailable = nullFor(NetworkUnavailable);
 
 async function readSettings(node: StellarNode): Promise<ResourceSettings | null> {
   const ids = {

@@ -13,6 +13,7 @@
  * Declared resources are charged and take room in the ledger; a bid beyond that is refunded.
  */
 import { xdr } from '@stellar/stellar-sdk';
+import { shareUp } from '../../../lib/decimals.ts';
 import type { Address } from '../port.ts';
 import { retirementIndexOf, retirementKeys } from './addresses.ts';
 import type { ResourceSettings } from './fees.ts';
@@ -89,11 +90,12 @@ export function withHeadroom(
   const moreRead = spareBytes(declared.diskReadBytes(), settings.maxReadBytes);
   declared.diskReadBytes(declared.diskReadBytes() + moreRead);
 
+  // The network charges a unit once it is begun.
   const feeStroops =
     resources.feeStroops +
-    perUnit(BigInt(moreInstructions), settings.feePerInstructionIncrement, INSTRUCTIONS_PER_INCREMENT) +
-    perUnit(BigInt(moreWritten), settings.feePerWriteKilobyte, BYTES_PER_KILOBYTE) +
-    perUnit(BigInt(moreRead), settings.feePerReadKilobyte, BYTES_PER_KILOBYTE) +
+    shareUp(BigInt(moreInstructions), settings.feePerInstructionIncrement, INSTRUCTIONS_PER_INCREMENT) +
+    shareUp(BigInt(moreWritten), settings.feePerWriteKilobyte, BYTES_PER_KILOBYTE) +
+    shareUp(BigInt(moreRead), settings.feePerReadKilobyte, BYTES_PER_KILOBYTE) +
     feeOfKeys(room.keys, settings);
   data.resourceFee(xdr.Int64.fromString(String(feeStroops)));
   return { ...resources, data, feeStroops };
@@ -205,11 +207,6 @@ function feeOfKeys(keys: readonly xdr.LedgerKey[], settings: ResourceSettings): 
   const bytes = BigInt(keys.reduce((sum, key) => sum + key.toXDR().length, 0));
   return (
     BigInt(keys.length) * settings.feePerWriteEntry +
-    perUnit(bytes, settings.feePerTransactionKilobyte, BYTES_PER_KILOBYTE)
+    shareUp(bytes, settings.feePerTransactionKilobyte, BYTES_PER_KILOBYTE)
   );
-}
-
-/** The network charges a unit once it is begun. */
-function perUnit(amount: bigint, fee: bigint, unit: bigint): bigint {
-  return (amount * fee + unit - 1n) / unit;
 }

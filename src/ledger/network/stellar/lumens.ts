@@ -1,6 +1,7 @@
 /**
  * Amounts of XLM: an account's reserve, the cost of a write, and the format of an amount.
  */
+import { canonicalDecimal, formatDecimal } from '../../../lib/decimals.ts';
 
 const STROOPS_PER_XLM = 10_000_000n;
 /**
@@ -25,8 +26,5 @@ export function hasEnoughToSign(spendableStroops: bigint): boolean {
 export const STROOPS_PER_WRITE = 1_000_000n;
 
 export function showXlm(stroops: bigint): string {
-  const fraction = String(stroops % STROOPS_PER_XLM)
-    .padStart(7, '0')
-    .replace(/0+$/, '');
-  return `${stroops / STROOPS_PER_XLM}${fraction === '' ? '' : `.${fraction}`}`;
+  return canonicalDecimal(formatDecimal({ units: stroops, scale: 7 }));
 }

@@ -65,6 +65,7 @@ export type Simulation =
     };
 
 export interface Resources {
+  /** Its own fee is `feeStroops` once headroom was added. */
   data: xdr.SorobanTransactionData;
   feeStroops: bigint;
   /**

@@ -72,15 +72,13 @@ function signingKeysOf({ secretKey, channelSecretKeys }: StellarNetworkOptions):
 }
 
 function contractsOf(options: StellarNetworkOptions): Contracts {
+  const given = (address: string | undefined, what: string) =>
+    address ? requireContract(address, what) : null;
   return {
     passphrase: options.passphrase,
     factoryAddress: requireContract(options.factoryAddress, 'The token factory'),
-    settlementFactoryAddress: options.settlementFactoryAddress
-      ? requireContract(options.settlementFactoryAddress, 'The settlement factory')
-      : null,
-    settlementAddress: options.settlementAddress
-      ? requireContract(options.settlementAddress, 'The settlement contract')
-      : null,
+    settlementFactoryAddress: given(options.settlementFactoryAddress, 'The settlement factory'),
+    settlementAddress: given(options.settlementAddress, 'The settlement contract'),
   };
 }
 

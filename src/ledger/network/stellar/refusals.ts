@@ -7,16 +7,13 @@
 import type { xdr } from '@stellar/stellar-sdk';
 import type { Address, Refusal, RefusalReason } from '../port.ts';
 import { deployedAddress } from './addresses.ts';
-import { explainExpiry } from './expiry.ts';
 import { FACTS, nullIfUnreadable } from './contractReads.ts';
 import type { ContractReads } from './contractReads.ts';
 import { isMissing, showError } from './hostErrors.ts';
 import type { HostError } from './hostErrors.ts';
 import { DEPLOYS, paymentTokenOf, SALT_PLACE } from './calls.ts';
-import type { Invocation } from './calls.ts';
+import type { ContractCall } from './calls.ts';
 import { addressVal, asAddress, asBigint, asEnumName, asFields, asHash32, plain } from './scvals.ts';
-
-export type Refused = Pick<Invocation, 'contract' | 'functionName' | 'args'>;
 
 export interface RefusalContext {
   reads: ContractReads;
@@ -47,7 +44,7 @@ export function isShortOfLumens(
 /** @throws NetworkUnavailable if the state that explains the refusal can't be read */
 export async function explainRefusal(
   context: RefusalContext,
-  refused: Refused,
+  refused: ContractCall,
   error: HostError,
 ): Promise<Refusal> {
   const { contract, functionName } = refused;
@@ -78,7 +75,7 @@ export async function explainMissing(
 
 async function explainByNumber(
   context: RefusalContext,
-  refused: Refused,
+  refused: ContractCall,
   error: HostError,
 ): Promise<Refusal | null> {
   if (error.type !== 'Contract' || typeof error.code !== 'number') return null;
@@ -107,7 +104,7 @@ function numbersOf(functionName: string): Record<number, RefusalReason> {
   }
 }
 
-async function explainByState(context: RefusalContext, refused: Refused): Promise<Refusal | null> {
+async function explainByState(context: RefusalContext, refused: ContractCall): Promise<Refusal | null> {
   const { functionName } = refused;
   if (DEPLOYS.has(functionName)) return explainDeploy(context, refused);
   const paused = await explainPause(context, [refused.contract, ...(tokenMovedBy(refused)?.nested ?? [])]);
@@ -120,7 +117,10 @@ async function explainByState(context: RefusalContext, refused: Refused): Promis
   return explainBalance(context, refused);
 }
 
-async function explainDeploy(context: RefusalContext, { contract, args }: Refused): Promise<Refusal | null> {
+async function explainDeploy(
+  context: RefusalContext,
+  { contract, args }: ContractCall,
+): Promise<Refusal | null> {
   const salt = asHash32(plainArg(args, SALT_PLACE), 'salt');
   const address = deployedAddress(context.passphrase, contract, salt);
   if (!(await context.reads.exists(address))) return null;
@@ -143,7 +143,7 @@ async function explainPause(
 }
 
 /** A reference allows one deposit. A deposit allows one resolution, which moves its token. */
-async function explainReference(context: RefusalContext, refused: Refused): Promise<Refusal | null> {
+async function explainReference(context: RefusalContext, refused: ContractCall): Promise<Refusal | null> {
   const { contract, functionName, args } = refused;
   const reference = args[functionName === 'initiate_off_ramp' ? 1 : 0];
   const answer = await context.reads.ask(contract, 'get_off_ramp', reference ? [reference] : []);
@@ -162,7 +162,7 @@ async function explainReference(context: RefusalContext, refused: Refused): Prom
   return { reason: 'WRONG_STATUS', message: `The deposit at ${contract} is ${status}, not Pending` };
 }
 
-async function explainBalance({ reads }: RefusalContext, refused: Refused): Promise<Refusal | null> {
+async function explainBalance({ reads }: RefusalContext, refused: ContractCall): Promise<Refusal | null> {
   const moved = tokenMovedBy(refused);
   if (!moved) return null;
   const balance = await reads.ask(moved.token, 'balance', [addressVal('id', moved.holder)]);
@@ -176,7 +176,7 @@ async function explainBalance({ reads }: RefusalContext, refused: Refused): Prom
 }
 
 /** Every call of the settlement contract moves a token. */
-function callsToken({ functionName }: Refused): boolean {
+function callsToken({ functionName }: ContractCall): boolean {
   return numbersOf(functionName) === SETTLEMENT_ERRORS;
 }
 
@@ -185,7 +185,7 @@ function tokenMovedBy({
   contract,
   functionName,
   args,
-}: Refused): { token: Address; holder: Address; amount: bigint; nested: Address[] } | null {
+}: ContractCall): { token: Address; holder: Address; amount: bigint; nested: Address[] } | null {
   if (functionName === 'retire') {
     const holder = asAddress(plainArg(args, 0), 'retired_by');
     return { token: contract, holder, amount: asBigint(plainArg(args, 1), 'amount'), nested: [] };
@@ -198,7 +198,30 @@ function tokenMovedBy({
   return null;
 }
 
-function sayReason(reason: RefusalReason, { contract, functionName }: Refused, error: HostError): Refusal {
+/**
+ * The reason why the receipt may not be marked expired, if the contract gives one. The deployed contract marks
+ * any receipt at its manager's call.
+ * @throws NetworkUnavailable
+ */
+export async function explainExpiry(
+  reads: Pick<ContractReads, 'ask'>,
+  token: Address,
+): Promise<Refusal | null> {
+  const [status, isExpired] = await Promise.all([reads.ask(token, 'status'), reads.ask(token, 'is_expired')]);
+  if (status.ok && asEnumName(plain(status.value), 'status') === 'Expired') {
+    return { reason: 'WRONG_STATUS', message: `${token} is already Expired` };
+  }
+  if (isExpired.ok && plain(isExpired.value) === false) {
+    return { reason: 'NOT_EXPIRED', message: `${token} has not passed its expiry date by the ledger's time` };
+  }
+  return null;
+}
+
+function sayReason(
+  reason: RefusalReason,
+  { contract, functionName }: ContractCall,
+  error: HostError,
+): Refusal {
   return { reason, message: `${contract} refused ${functionName}: ${reason} (${showError(error)})` };
 }
 

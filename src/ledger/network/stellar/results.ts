@@ -12,11 +12,10 @@ import { NetworkUnavailable } from '../port.ts';
 import type { Address, CallResult } from '../port.ts';
 import { deployedAddress, retirementIndexOf } from './addresses.ts';
 import type { LandedTransaction } from './nodeAnswers.ts';
-import { SALT_PLACE } from './calls.ts';
-import type { Refused } from './refusals.ts';
+import { SALT_PLACE, type ContractCall } from './calls.ts';
 import { asAddress, asHash32, asU32, plain } from './scvals.ts';
 
-export type LandedCall = Refused & { caller: Address };
+export type LandedCall = ContractCall & { caller: Address };
 
 /** Place of the index in the value of a retirement's event. */
 const INDEX_PLACE = 2;

@@ -46,11 +46,6 @@ export function bytes32Val(name: string, hash32: Hash32): xdr.ScVal {
   return xdr.ScVal.scvBytes(bytesOf(hash32));
 }
 
-/** `None` of an `Option<T>`. */
-export function noneVal(): xdr.ScVal {
-  return xdr.ScVal.scvVoid();
-}
-
 /** A struct: symbol keys in byte order, as the host requires. */
 export function structVal(fields: Record<string, xdr.ScVal>): xdr.ScVal {
   const names = Object.keys(fields).sort((a, b) => (a < b ? -1 : 1));
@@ -59,7 +54,7 @@ export function structVal(fields: Record<string, xdr.ScVal>): xdr.ScVal {
       (name) =>
         new xdr.ScMapEntry({
           key: xdr.ScVal.scvSymbol(name),
-          val: fields[name] ?? noneVal(),
+          val: fields[name] ?? xdr.ScVal.scvVoid(),
         }),
     ),
   );

@@ -4,6 +4,7 @@
 import { FeeBumpTransaction, TransactionBuilder } from '@stellar/stellar-sdk';
 import type { xdr } from '@stellar/stellar-sdk';
 import { LRUCache } from 'lru-cache';
+import { nullFor } from '../../../lib/errors.ts';
 import type { SequenceSlot } from '../port.ts';
 import { accountOf, innerEnvelope } from './results.ts';
 import { MethodMissing } from './node.ts';
@@ -55,7 +56,7 @@ export async function findUserOfSequence(
   let start: { ledger: bigint } | { cursor: string } =
     stopped === undefined ? { ledger: first } : { cursor: stopped };
   for (let page = 0; page < MAX_PAGES_PER_STEP; page += 1) {
-    const listed = await node.transactionsFrom(start).catch(unlisted);
+    const listed = await node.transactionsFrom(start).catch(nullFor(MethodMissing));
     if (listed === null) return { status: 'unseen' };
     const { transactions, cursor, latestLedger } = listed;
     for (const { ledger, closedAt, envelope } of transactions) {
@@ -72,11 +73,6 @@ export async function findUserOfSequence(
   }
   if ('cursor' in start) unfinishedSearches.set(hash, start.cursor);
   return { status: 'unfinished' };
-}
-
-function unlisted(error: unknown): null {
-  if (error instanceof MethodMissing) return null;
-  throw error;
 }
 
 function usesSequence(envelope: xdr.TransactionEnvelope, { source, sequence }: SequenceSlot): boolean {

@@ -62,7 +62,7 @@ export function buildTransaction(plan: TransactionPlan, slot: SequenceSlot): Tra
     fee: String(inclusionFeeStroops),
     networkPassphrase: plan.passphrase,
     timebounds: { minTime: 0, maxTime: String(plan.validUntil) },
-    sorobanData: withFee(resources),
+    sorobanData: resources.data,
   })
     .addOperation(plan.operation)
     .build();
@@ -136,10 +136,4 @@ export function sourceKey(keys: SigningKeys, source: string): Keypair {
   const keypair = keys.sources.get(source);
   if (!keypair) throw new Error(`${source} is none of the accounts that sign here`);
   return keypair;
-}
-
-function withFee({ data, feeStroops }: Resources): xdr.SorobanTransactionData {
-  const Int64 = data.resourceFee().constructor as unknown as { fromString(text: string): xdr.Int64 };
-  data.resourceFee(Int64.fromString(String(feeStroops)));
-  return data;
 }
