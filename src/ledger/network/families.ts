@@ -18,19 +18,17 @@ export type LedgerNetworkName = Family['names'][number];
 export type LedgerConfig = ReturnType<Family['configure']>;
 
 export function familyOf(ledger: ConfiguredLedger): NetworkFamily {
-  const found = findFamily(({ id }) => id === ledger.family);
-  if (found) return found;
-  throw new Error(`No family of networks is called ${ledger.family}`);
+  return find(ledger.family, ({ id }) => id === ledger.family);
 }
 
 /** The family that has this value of LEDGER_NETWORK. */
 export function familyNamed(network: LedgerNetworkName): NetworkFamily {
-  const found = findFamily(({ names }) => names.includes(network));
-  if (found) return found;
-  throw new Error(`No family has a network called ${network}`);
+  return find(network, ({ names }) => names.includes(network));
 }
 
 /** Safe, because each family gets only values that it has read and made itself. */
-function findFamily(isIt: (family: NetworkFamily) => boolean): NetworkFamily | undefined {
-  return (FAMILIES as readonly NetworkFamily[]).find(isIt);
+function find(name: string, isIt: (family: NetworkFamily) => boolean): NetworkFamily {
+  const found = (FAMILIES as readonly NetworkFamily[]).find(isIt);
+  if (found) return found;
+  throw new Error(`No family of networks has ${name}`);
 }

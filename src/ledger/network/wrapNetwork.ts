@@ -1,7 +1,7 @@
 /**
  * Wraps all methods of an adapter that ask the network, so that a rule for every question is written once.
  */
-import { NetworkRefusal, NetworkUnavailable, type LedgerNetwork } from './port.ts';
+import { isNetworkError, NetworkUnavailable, type LedgerNetwork } from './port.ts';
 
 /** This method is synchronous and asks nothing. */
 const NO_QUESTION: keyof LedgerNetwork = 'normalizeAddress';
@@ -28,8 +28,7 @@ export function explainFailures(network: LedgerNetwork, explain: (error: unknown
     try {
       return await question();
     } catch (error) {
-      const isOfPort = error instanceof NetworkRefusal || error instanceof NetworkUnavailable;
-      if (isOfPort || error instanceof RangeError) throw error;
+      if (isNetworkError(error) || error instanceof RangeError) throw error;
       throw new NetworkUnavailable(explain(error), { cause: error });
     }
   });

@@ -134,7 +134,7 @@ async function draftOrRefusal(deps: SubmissionDependencies, { call }: Intent): P
     return await deps.network.draft(call);
   } catch (error) {
     if (!(error instanceof NetworkRefusal)) throw error;
-    return { reason: error.reason, message: error.message };
+    return error;
   }
 }
 

@@ -83,7 +83,10 @@ export function createSubmissionWorker(deps: SubmissionDependencies): DueWorker 
     maxConcurrent: concurrentSteps(deps.network),
     leases,
     claim: claimInOrder(deps, { leases, toSign, reviewHalt }),
-    process: (submission) => processSubmission(deps, { store, reschedule }, submission),
+    async process(submission) {
+      const next = await nextStep(deps, store, submission);
+      if (next !== null) await reschedule(submission, next);
+    },
     ...(deps.network.signingOrder ? { pollMs: POLL_MS } : { gatherMs: GATHER_MS }),
     log: deps.log,
   });
@@ -106,7 +109,7 @@ function claimInOrder(
     leases,
     toSign,
     reviewHalt,
-  }: { leases: Leases<Submission>; toSign: ToSign; reviewHalt: () => Promise<void> },
+  }: { leases: Leases<Submission>; toSign: ReturnType<typeof countToSign>; reviewHalt: () => Promise<void> },
 ): (limit: number) => Promise<Submission[]> {
   const { signingOrder } = deps.network;
   if (signingOrder === null) return leases.claim;
@@ -174,32 +177,17 @@ function logWaits({ log }: Pick<SubmissionDependencies, 'log'>): (isWaiting: boo
  * count, more would be claimed than can be signed: each draft too many costs the node a simulation, and is
  * drafted again.
  */
-interface ToSign {
-  add(submissions: readonly Submission[]): void;
-  remove(id: string): void;
-  count(): number;
-}
-
-function countToSign(leases: Pick<Leases<Submission>, 'isHeld'>): ToSign {
+function countToSign(leases: Pick<Leases<Submission>, 'isHeld'>) {
   const ids = new Set<string>();
   return {
-    add: (submissions) => submissions.forEach(({ id }) => ids.add(id)),
-    remove: (id) => void ids.delete(id),
+    add: (submissions: readonly Submission[]) => submissions.forEach(({ id }) => ids.add(id)),
+    remove: (id: string) => void ids.delete(id),
     count() {
       // A submission is released when its step ends, however it ends.
       for (const id of ids) if (!leases.isHeld(id)) ids.delete(id);
       return ids.size;
     },
   };
-}
-
-async function processSubmission(
-  deps: SubmissionDependencies,
-  { store, reschedule }: { store: StepStore; reschedule: ReturnType<typeof createRescheduling> },
-  submission: Submission,
-): Promise<void> {
-  const next = await nextStep(deps, store, submission);
-  if (next !== null) await reschedule(submission, next);
 }
 
 /** Takes up to MAX_STEPS_PER_CLAIM steps. @returns null when the submission is settled */

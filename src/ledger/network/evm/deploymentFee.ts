@@ -8,25 +8,21 @@ import type { Refusal } from '../port.ts';
 import { returned } from './contractReads.ts';
 import { factoryAbi } from './contracts.ts';
 import type { EncodedCall } from './calls.ts';
-import type { Finality } from './finality.ts';
+import type { EstimateDeps } from './draft.ts';
 import type { JsonRpc } from './jsonRpc.ts';
 import { ask } from './node.ts';
 import type { BlockReference } from './node.ts';
 import { refuseFinally } from './simulation.ts';
-
-interface FeeDeps {
-  rpc: JsonRpc;
-  finality: Finality;
-  /** Wei; the maximum cost of one deployment besides its gas. */
-  maxDeploymentFee: bigint;
-}
 
 /**
  * Returns the fee in wei at the latest block; 0 for calls that are no deployments.
  * @throws NetworkRefusal FEE_ABOVE_CAP if the fee at the final block is above the cap as well;
  *   NetworkUnavailable
  */
-export async function deploymentFeeFor(deps: FeeDeps, { to, mayCostFee }: EncodedCall): Promise<bigint> {
+export async function deploymentFeeFor(
+  deps: Omit<EstimateDeps, 'contracts'>,
+  { to, mayCostFee }: EncodedCall,
+): Promise<bigint> {
   if (!mayCostFee) return 0n;
   const { rpc, finality, maxDeploymentFee: cap } = deps;
   const fee = await readDeploymentFee(rpc, to, 'latest');

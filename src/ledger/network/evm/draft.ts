@@ -22,14 +22,14 @@ import type { Simulation } from './simulation.ts';
 import type { Signer } from './signing.ts';
 import { isBusy, mayBeTransient, valueIfKept } from './transientErrors.ts';
 
-interface DraftDeps {
+export interface DraftDeps {
   rpc: JsonRpc;
   finality: Finality;
   contracts: ContractAddresses;
   signer: Signer;
   /** Wei per gas. */
   maxFeePerGasCap: bigint;
-  /** Wei. */
+  /** Wei; the maximum cost of one deployment besides its gas. */
   maxDeploymentFee: bigint;
 }
 

@@ -8,26 +8,20 @@ import { bytesToHex, parseTransaction } from 'viem';
 import type { Hash } from 'viem';
 import type { PreparedTransaction } from '../port.ts';
 import { broadcastBytes } from './broadcast.ts';
+import type { DraftDeps } from './draft.ts';
 import { feeMarketOf, isUnderpriced, replacementFees } from './fees.ts';
 import type { Fees } from './fees.ts';
 import { valueOf, valueOfOptional } from './jsonRpc.ts';
 import type { JsonRpc } from './jsonRpc.ts';
 import { ask } from './node.ts';
-import type { Signer, Unsigned } from './signing.ts';
+import type { Unsigned } from './signing.ts';
 
 /** Blocks to wait: one or two can be chance; after three, producers ignore the transaction. */
 const PATIENCE_BLOCKS = 3n;
 const REFUSED_FOR_ITS_FEE = /underpriced|fee too low|gas price too low|less than block base fee|base fee/i;
 
-interface ReplacementDeps {
-  rpc: JsonRpc;
-  signer: Signer;
-  /** Wei per gas. */
-  maxFeePerGasCap: bigint;
-}
-
 export async function signReplacement(
-  deps: ReplacementDeps,
+  deps: Pick<DraftDeps, 'rpc' | 'signer' | 'maxFeePerGasCap'>,
   latest: PreparedTransaction,
 ): Promise<PreparedTransaction | null> {
   const { rpc, signer, maxFeePerGasCap } = deps;

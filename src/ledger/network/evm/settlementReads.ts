@@ -10,6 +10,7 @@ import { decodeFunctionResult, encodeFunctionData } from 'viem';
 import type { Address, Hex } from 'viem';
 import { retryWhile } from '../retryWhile.ts';
 import { NetworkRefusal } from '../port.ts';
+import { DEPOSIT_STATUSES } from '../port/tokens.ts';
 import type { LedgerNetwork, NetworkCall, OffRampDeposit, Refusal, SettlementContract } from '../port.ts';
 import { hashText, requireAddress } from './addresses.ts';
 import { wordIn, type ReadAll, type ReadAnswer } from './contractReads.ts';
@@ -37,15 +38,6 @@ type SettlementReads = Pick<
 >;
 
 type DepositCall = Extract<NetworkCall, { kind: 'depositOffRamp' }>;
-
-/** Statuses by number; 0 means that there is no deposit. */
-const STATUSES: readonly (OffRampDeposit['status'] | null)[] = [
-  null,
-  'PENDING',
-  'SETTLED',
-  'REFUNDED',
-  'RECORDED',
-];
 
 const pausedData = encodeFunctionData({ abi: optionalSettlementAbi, functionName: 'paused' });
 const treasuryData = encodeFunctionData({ abi: optionalSettlementAbi, functionName: 'treasury' });
@@ -116,9 +108,9 @@ function readDeposit(data: Hex): OffRampDeposit | null {
     functionName: 'getOffRamp',
     data,
   });
-  const named = STATUSES[status];
+  if (status === 0) return null;
+  const named = DEPOSIT_STATUSES[status - 1];
   if (named === undefined) throw new Error(`The settlement contract knows a status ${status}`);
-  if (named === null) return null;
   return {
     depositor: requireAddress(depositor.toLowerCase()),
     tokenAddress: requireAddress(token.toLowerCase()),

@@ -4,7 +4,7 @@
 import { decodeFunctionResult, encodeFunctionData } from 'viem';
 import type { Address, Hex } from 'viem';
 import { storableText } from '../foreignText.ts';
-import { noTokenAt } from '../port.ts';
+import { isNetworkError, noTokenAt } from '../port.ts';
 import { requireRecordRange, requireTokenCount } from '../port/readLimits.ts';
 import type { CarbonTotals, LedgerNetwork, RetirementPage, RetirementRecord, TokenAnswer } from '../port.ts';
 import { normalizeAddress, requireAddress } from './addresses.ts';
@@ -13,16 +13,15 @@ import { carbonTokenAbi } from './contracts.ts';
 import { BlockReorganised } from './finality.ts';
 import type { Finality, Pin } from './finality.ts';
 import { isTooLong } from './jsonRpc.ts';
-import { amountView, EXPIRY, isProblem, readTokens, RETIREMENT_COUNT, SUPPLY, TOTALS } from './tokenViews.ts';
+import { amountView, EXPIRY, readTokens, RETIREMENT_COUNT, SUPPLY, TOTALS } from './tokenViews.ts';
 import type { Read, View } from './tokenViews.ts';
 
 /** Reading a record with the longest texts takes some 150,000 gas. */
 const RECORDS_PER_MULTICALL = 50;
 
 export function createTokenReads(finality: Finality, readAll: ReadAll) {
-  const readMany = createReadMany(finality);
   const readViews = <T extends object>(texts: readonly string[], view: View<T>) =>
-    readMany(texts, (pin, tokens) => readTokens(readAll, pin, tokens, view));
+    readEach(finality, texts, (pin, tokens) => readTokens(readAll, pin, tokens, view));
 
   async function readAmount(text: string, view: View<{ amount: bigint }>): Promise<bigint> {
     const [answer] = await readViews([text], view);
@@ -32,7 +31,7 @@ export function createTokenReads(finality: Finality, readAll: ReadAll) {
 
   async function readTotals(pin: Pin, token: Address): Promise<CarbonTotals> {
     const [read] = await readTokens(readAll, pin, [token], TOTALS);
-    if (read === undefined || isProblem(read)) throw read ?? noTokenAt(token);
+    if (read === undefined || isNetworkError(read)) throw read ?? noTokenAt(token);
     return read;
   }
 
@@ -77,27 +76,24 @@ export function createTokenReads(finality: Finality, readAll: ReadAll) {
   } satisfies Partial<LedgerNetwork>;
 }
 
-type ReadMany = <T extends object>(
+/** Reads all at one final block. A text that is no address gets its own error. */
+async function readEach<T extends object>(
+  finality: Finality,
   texts: readonly string[],
   read: (pin: Pin, tokens: readonly Address[]) => Promise<Read<T>[]>,
-) => Promise<TokenAnswer<T>[]>;
-
-/** Reads all at one final block. A text that is no address gets its own error. */
-function createReadMany(finality: Finality): ReadMany {
-  return async (texts, read) => {
-    requireTokenCount(texts.length);
-    if (texts.length === 0) return [];
-    const addresses = texts.map(normalizeAddress);
-    const tokens = addresses.filter((address) => address !== null);
-    const reads = await finality.onFinalBlock((pin) => read(pin, tokens));
-    const byToken = new Map(tokens.map((token, at) => [token, reads[at]]));
-    return texts.map((text, at) => {
-      const token = addresses[at] ?? null;
-      const tokenAddress = token ?? text;
-      const found = (token && byToken.get(token)) ?? noTokenAt(text);
-      return isProblem(found) ? { tokenAddress, error: found } : { tokenAddress, ...found };
-    });
-  };
+): Promise<TokenAnswer<T>[]> {
+  requireTokenCount(texts.length);
+  if (texts.length === 0) return [];
+  const addresses = texts.map(normalizeAddress);
+  const tokens = addresses.filter((address) => address !== null);
+  const reads = await finality.onFinalBlock((pin) => read(pin, tokens));
+  const byToken = new Map(tokens.map((token, at) => [token, reads[at]]));
+  return texts.map((text, at) => {
+    const token = addresses[at] ?? null;
+    const tokenAddress = token ?? text;
+    const found = (token && byToken.get(token)) ?? noTokenAt(text);
+    return isNetworkError(found) ? { tokenAddress, error: found } : { tokenAddress, ...found };
+  });
 }
 
 function balanceView(holder: string): View<{ amount: bigint }> {

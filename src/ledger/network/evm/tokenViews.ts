@@ -8,17 +8,14 @@
 import { decodeFunctionResult, encodeFunctionData } from 'viem';
 import type { Address, Hex } from 'viem';
 import { NetworkRefusal, NetworkUnavailable, noTokenAt } from '../port.ts';
-import type { CarbonTotals, ReceiptStatus } from '../port.ts';
+import { RECEIPT_STATUSES } from '../port/tokens.ts';
+import type { CarbonTotals, NetworkError, ReceiptStatus } from '../port.ts';
 import { wordIn, type ReadAll, type ReadAnswer } from './contractReads.ts';
 import { carbonTokenAbi, commodityTokenAbi } from './contracts.ts';
 import type { Pin } from './finality.ts';
 
-type Problem = NetworkRefusal | NetworkUnavailable;
-
 /** The value that was read from a token, or why it could not be read. */
-export type Read<T> = T | Problem;
-
-const STATUSES: readonly ReceiptStatus[] = ['DRAFT', 'ACTIVE', 'SUSPENDED', 'REDEEMED', 'EXPIRED'];
+export type Read<T> = T | NetworkError;
 
 /** The reads of one token. */
 export interface View<T> {
@@ -136,7 +133,7 @@ function problemOf(
   token: Address,
   answers: readonly ReadAnswer[],
   otherTemplate: string | undefined,
-): Problem {
+): NetworkError {
   const failed = answers.find((answer) => answer.kind === 'failed');
   if (failed) {
     const { error } = failed;
@@ -144,10 +141,6 @@ function problemOf(
   }
   if (otherTemplate === undefined) return noTokenAt(token);
   return new NetworkRefusal({ reason: 'WRONG_TEMPLATE', message: `${token} ${otherTemplate}` });
-}
-
-export function isProblem(value: unknown): value is Problem {
-  return value instanceof NetworkRefusal || value instanceof NetworkUnavailable;
 }
 
 function wordOf(data: Hex | undefined): bigint {
@@ -162,7 +155,7 @@ function countOf(data: Hex | undefined): number {
 }
 
 function statusOf(number: number): ReceiptStatus {
-  const status = STATUSES[number];
+  const status = RECEIPT_STATUSES[number];
   if (status === undefined) throw new Error(`no status: ${number}`);
   return status;
 }

@@ -97,3 +97,9 @@ export class ReorgUnconfirmed extends NetworkUnavailable {
 export class ChainReorganised extends NetworkUnavailable {
   override readonly name = 'ChainReorganised';
 }
+
+export type NetworkError = NetworkRefusal | NetworkUnavailable;
+
+export function isNetworkError(error: unknown): error is NetworkError {
+  return error instanceof NetworkRefusal || error instanceof NetworkUnavailable;
+}

@@ -1,7 +1,7 @@
 /**
  * Types of reads of tokens and of the settlement contract, as of the network's final state.
  */
-import type { NetworkRefusal, NetworkUnavailable } from './errors.ts';
+import type { NetworkError } from './errors.ts';
 import type { Address, BaseUnits, UnixSeconds } from './units.ts';
 
 /** An immutable record that the token keeps of one retirement. */
@@ -44,19 +44,24 @@ export interface RetirementPage {
 
 export type TokenTemplate = 'carbon-credit' | 'commodity';
 
-export type ReceiptStatus = 'DRAFT' | 'ACTIVE' | 'SUSPENDED' | 'REDEEMED' | 'EXPIRED';
+/** In the order of the contracts' numbers. */
+export const RECEIPT_STATUSES = ['DRAFT', 'ACTIVE', 'SUSPENDED', 'REDEEMED', 'EXPIRED'] as const;
+export type ReceiptStatus = (typeof RECEIPT_STATUSES)[number];
 
 /** One token's part of a batched answer: the value, or the error for this token. */
-export type TokenAnswer<T> = { tokenAddress: Address } & (T | { error: NetworkRefusal | NetworkUnavailable });
+export type TokenAnswer<T> = { tokenAddress: Address } & (T | { error: NetworkError });
 export type AmountAnswer = TokenAnswer<{ amount: BaseUnits }>;
 export type ExpiryAnswer = TokenAnswer<{ isExpired: boolean; status: ReceiptStatus }>;
+
+/** In the order of the contracts' numbers, from 1; 0 means that there is no deposit. */
+export const DEPOSIT_STATUSES = ['PENDING', 'SETTLED', 'REFUNDED', 'RECORDED'] as const;
 
 /** What the settlement contract holds, or held, under one session's reference. */
 export interface OffRampDeposit {
   depositor: Address;
   tokenAddress: Address;
   amount: BaseUnits;
-  status: 'PENDING' | 'SETTLED' | 'REFUNDED' | 'RECORDED';
+  status: (typeof DEPOSIT_STATUSES)[number];
 }
 
 export interface SettlementContract {

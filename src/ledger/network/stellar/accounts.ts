@@ -4,7 +4,7 @@
 import type { xdr } from '@stellar/stellar-sdk';
 import { largest } from '../../../lib/bigints.ts';
 import { NetworkUnavailable } from '../port.ts';
-import type { Address, NextSequences, SigningOrder } from '../port.ts';
+import type { Address, LedgerNetwork, SigningOrder } from '../port.ts';
 import { accountKey } from './addresses.ts';
 import { hasEnoughToSign, MIN_SPENDABLE_STROOPS, RESERVE_STROOPS, showXlm } from './lumens.ts';
 import type { StellarNode } from './node.ts';
@@ -18,14 +18,8 @@ interface AccountState {
   usedInLedger: bigint | null;
 }
 
-interface AccountStates {
-  latestLedger: bigint;
-  /** Accounts that do not exist on the network are missing. */
-  byAddress: ReadonlyMap<Address, AccountState>;
-}
-
-/** At most MAX_ENTRIES_PER_ASK addresses. */
-export async function readAccounts(node: StellarNode, addresses: readonly Address[]): Promise<AccountStates> {
+/** At most MAX_ENTRIES_PER_ASK addresses. Accounts that do not exist on the network are missing. */
+export async function readAccounts(node: StellarNode, addresses: readonly Address[]) {
   const { latestLedger, byKey } = await node.entries(addresses.map(accountKey));
   const byAddress = new Map<Address, AccountState>();
   for (const address of addresses) {
@@ -65,12 +59,6 @@ function extensionsOf(entry: xdr.AccountEntry) {
   return { first, second };
 }
 
-interface SigningAccounts {
-  order: SigningOrder;
-  /** The next sequence of each account that exists. @throws NetworkUnavailable if none of them exists */
-  nextSequences(): Promise<NextSequences>;
-}
-
 /**
  * Leaves out a channel while it is not funded, is closed or has spent its lumens, so that it does not stop
  * the others from signing.
@@ -80,7 +68,7 @@ export function createSigningAccounts(
   node: StellarNode,
   { configured, validitySeconds }: { configured: readonly Address[]; validitySeconds: number },
   warn: (message: string) => void,
-): SigningAccounts {
+): Pick<LedgerNetwork, 'nextSequences'> & { order: SigningOrder } {
   const leastToSpend = `${showXlm(MIN_SPENDABLE_STROOPS)} XLM`;
   const missing = noteChanges(warn, {
     began: 'does not exist on the network and is left out: fund it with XLM, or remove its key',

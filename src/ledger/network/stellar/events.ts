@@ -10,16 +10,10 @@ const MAX_EVENT_PAGES = 20;
 /** The ledgers up to the latest one that the pages reach if few events are in them, with two pages to spare. */
 export const LEDGERS_READ = 180_000n;
 
-interface EventsWanted {
-  from: bigint;
-  contract: Address;
-  topics: string[];
-}
-
 /** @returns false if there are more events than are read at a time */
 export async function readEvents(
   node: StellarNode,
-  { from, contract, topics }: EventsWanted,
+  { from, contract, topics }: { from: bigint; contract: Address; topics: string[] },
   visit: (event: EventPage['events'][number]) => 'go on' | 'enough',
 ): Promise<boolean> {
   let start: { ledger: bigint } | { cursor: string } = { ledger: from };

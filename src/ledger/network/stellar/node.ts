@@ -10,6 +10,7 @@ import type { FeeBumpTransaction, Transaction, xdr } from '@stellar/stellar-sdk'
 import type * as z from 'zod';
 import { createExchange, METHOD_NOT_FOUND } from '../jsonRpc.ts';
 import type { NodeOptions } from '../nodeIdentity.ts';
+import type { StellarNetworkOptions } from './options.ts';
 import { createReportedLedgers, type ReportedLedgers } from '../reportedLedgers.ts';
 import { retryWhile } from '../retryWhile.ts';
 import { NetworkUnavailable } from '../port.ts';
@@ -71,14 +72,9 @@ export interface StellarNode {
   events(filter: EventFilter): Promise<EventPage>;
 }
 
-const TRANSACTIONS_PER_PAGE = 200;
+type Options = NodeOptions & Pick<StellarNetworkOptions, 'nowMs' | 'elapsedMs'>;
 
-interface Options extends NodeOptions {
-  /** Unix time, for Retry-After; the machine's clock by default. */
-  nowMs?: (() => number) | undefined;
-  /** The clock for the age of a reported ledger; performance.now() by default. */
-  elapsedMs?: (() => number) | undefined;
-}
+const TRANSACTIONS_PER_PAGE = 200;
 
 export function createNode(options: Options): StellarNode {
   const ask = createAsk(options);

@@ -13,14 +13,11 @@ import { readEvents } from './events.ts';
 import { indexesInEvents, indexIn, indexInChanges } from './results.ts';
 import type { StellarNode } from './node.ts';
 import type { LandedTransaction } from './nodeAnswers.ts';
-import { hashesOf } from './sequenceUse.ts';
+import { hashesOf, type SearchDeps } from './sequenceUse.ts';
 
 type Found = Map<number, TransactionHash>;
 
-interface NamingDeps {
-  node: StellarNode;
-  passphrase: string;
-}
+type NamingDeps = Pick<SearchDeps, 'node' | 'passphrase'>;
 
 const HASH = /^[0-9a-f]{64}$/i;
 /** Maximum hints that are read; each costs one request. */

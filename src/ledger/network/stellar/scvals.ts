@@ -119,6 +119,18 @@ export function asEnumName(value: unknown, what: string): string {
   throw unexpected(value, what, 'an enum');
 }
 
+/** The one of these statuses that the contract's enum names: `Draft` is DRAFT. */
+export function statusOf<Status extends string>(
+  statuses: readonly Status[],
+  value: unknown,
+  what: string,
+): Status {
+  const name = asEnumName(value, 'status');
+  const status = statuses.find((known) => `${known.charAt(0)}${known.slice(1).toLowerCase()}` === name);
+  if (status === undefined) throw new UnexpectedValue(`"${name}" is no status of ${what}`);
+  return status;
+}
+
 export function asFields(value: unknown, what: string): Record<string, unknown> {
   if (
     typeof value === 'object' &&

@@ -6,6 +6,7 @@
  * contract counts as not paused.
  */
 import { NetworkRefusal } from '../port.ts';
+import { DEPOSIT_STATUSES } from '../port/tokens.ts';
 import type { Address, LedgerNetwork, OffRampDeposit, SettlementContract } from '../port.ts';
 import { normalizeAddress } from './addresses.ts';
 import { FACTS } from './contractReads.ts';
@@ -14,14 +15,8 @@ import { showError } from './hostErrors.ts';
 import { predictedSettlement, referenceVal } from './calls.ts';
 import type { Contracts } from './calls.ts';
 import { explainMissing } from './refusals.ts';
-import { asAddress, asBigint, asEnumName, asFields, plain, UnexpectedValue } from './scvals.ts';
+import { asAddress, asBigint, asEnumName, asFields, plain, statusOf } from './scvals.ts';
 
-const DEPOSIT_STATUSES: Record<string, OffRampDeposit['status']> = {
-  Pending: 'PENDING',
-  Settled: 'SETTLED',
-  Refunded: 'REFUNDED',
-  Recorded: 'RECORDED',
-};
 /** A contract's possible answer, instead of none, for an unused reference. */
 const NO_DEPOSIT = 'None';
 
@@ -68,14 +63,11 @@ export function createSettlementReads(
 function depositOf(value: unknown): OffRampDeposit | null {
   if (value === null || value === undefined) return null;
   const fields = asFields(value, 'a deposit');
-  const name = asEnumName(fields['status'], 'status');
-  if (name === NO_DEPOSIT) return null;
-  const status = DEPOSIT_STATUSES[name];
-  if (status === undefined) throw new UnexpectedValue(`"${name}" is no status of a deposit`);
+  if (asEnumName(fields['status'], 'status') === NO_DEPOSIT) return null;
   return {
     depositor: asAddress(fields['depositor'], 'depositor'),
     tokenAddress: asAddress(fields['token'], 'token'),
     amount: asBigint(fields['amount'], 'amount'),
-    status,
+    status: statusOf(DEPOSIT_STATUSES, fields['status'], 'a deposit'),
   };
 }

@@ -3,39 +3,24 @@
  */
 import type { xdr } from '@stellar/stellar-sdk';
 import pLimit from 'p-limit';
-import { NetworkRefusal, NetworkUnavailable, noTokenAt } from '../port.ts';
+import { isNetworkError, NetworkRefusal, NetworkUnavailable, noTokenAt } from '../port.ts';
 import { requireTokenCount } from '../port/readLimits.ts';
-import type {
-  Address,
-  AmountAnswer,
-  BaseUnits,
-  CarbonTotals,
-  LedgerNetwork,
-  ReceiptStatus,
-  TokenAnswer,
-} from '../port.ts';
+import { RECEIPT_STATUSES } from '../port/tokens.ts';
+import type { Address, AmountAnswer, BaseUnits, CarbonTotals, LedgerNetwork, TokenAnswer } from '../port.ts';
 import { isContract } from './addresses.ts';
 import { UnreadableFailure, type Answer, type ContractReads } from './contractReads.ts';
 import { showError } from './hostErrors.ts';
 import { explainMissing } from './refusals.ts';
-import { addressVal, asBigint, asBoolean, asEnumName, asU32, plain, UnexpectedValue } from './scvals.ts';
+import { addressVal, asBigint, asBoolean, asU32, plain, statusOf, UnexpectedValue } from './scvals.ts';
 
 /** Maximum concurrent simulations of one batched read: as many as a public node accepts from one client. */
 const MAX_CONCURRENT_READS = 16;
 /** The totals are three answers; if a ledger closes in between, they are read again. */
 const MAX_READS_OF_TOTALS = 5;
 
-const RECEIPT_STATUSES: Record<string, ReceiptStatus> = {
-  Draft: 'DRAFT',
-  Active: 'ACTIVE',
-  Suspended: 'SUSPENDED',
-  Redeemed: 'REDEEMED',
-  Expired: 'EXPIRED',
-};
-
 export function createTokenReads(reads: ContractReads) {
   /** @throws NetworkRefusal WRONG_TEMPLATE or CONTRACT_NOT_FOUND */
-  async function get(token: Address, functionName: string, args: xdr.ScVal[] = []): Promise<Got> {
+  async function get(token: Address, functionName: string, args: xdr.ScVal[] = []) {
     if (!isContract(token)) throw noTokenAt(token);
     const answer = await reads.ask(token, functionName, args);
     const value = await valueOrRefusal(reads, token, functionName, answer);
@@ -65,10 +50,7 @@ export function createTokenReads(reads: ContractReads) {
   async function expiry(token: Address) {
     const [expired, reported] = await Promise.all([get(token, 'is_expired'), get(token, 'status')]);
     const isExpired = asBoolean(expired.value, 'is_expired');
-    const name = asEnumName(reported.value, 'status');
-    const status = RECEIPT_STATUSES[name];
-    if (status === undefined) throw new UnexpectedValue(`"${name}" is no status of a receipt`);
-    return { isExpired, status };
+    return { isExpired, status: statusOf(RECEIPT_STATUSES, reported.value, 'a receipt') };
   }
 
   async function totalSupply(token: Address): Promise<BaseUnits> {
@@ -103,11 +85,6 @@ function amountsOf(
   return eachToken(tokens, async (token) => ({ amount: await ask(token) }));
 }
 
-interface Got {
-  value: unknown;
-  ledger: bigint;
-}
-
 /** @throws NetworkRefusal if the contract does not exist, is of another template, or refuses */
 async function valueOrRefusal(
   reads: Pick<ContractReads, 'exists'>,
@@ -137,7 +114,10 @@ async function eachToken<T extends object>(
       limitConcurrency(() =>
         read(tokenAddress).then(
           (answer) => ({ tokenAddress, ...answer }),
-          (error: unknown) => ({ tokenAddress, error: errorOfToken(error) }),
+          (error: unknown) => {
+            if (isNetworkError(error)) return { tokenAddress, error };
+            throw error;
+          },
         ),
       ),
     ),
@@ -172,9 +152,4 @@ function untilSilent<T>(read: (token: Address) => Promise<T>): (token: Address) 
 function isUnanswered(error: unknown): boolean {
   const isAnswer = error instanceof UnreadableFailure || error instanceof UnexpectedValue;
   return error instanceof NetworkUnavailable && !isAnswer;
-}
-
-function errorOfToken(error: unknown): NetworkRefusal | NetworkUnavailable {
-  if (error instanceof NetworkRefusal || error instanceof NetworkUnavailable) return error;
-  throw error;
 }
