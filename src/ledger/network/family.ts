@@ -63,7 +63,6 @@ export interface ClockControl {
 /** The configuration of a network that is asked through a node: the settings that families share. */
 export interface NodeLedger extends ConfiguredLedger {
   name: string;
-  /** May contain a provider's key: never show it whole. */
   rpcUrl: string;
   secretKey: string;
   factoryAddress: string;

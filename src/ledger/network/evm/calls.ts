@@ -100,6 +100,7 @@ function deployData(
   admin: Address,
 ): Hex {
   const { name, symbol, assetId, countryCode } = call;
+  // The library checks the length and digits of hashes.
   const common = [name, symbol, hashText(assetId), countryCode, admin, ZERO_ADDRESS] as const;
   if (call.kind === 'deployCarbonCredit') {
     const { metadata } = call;

@@ -7,7 +7,6 @@ export interface CarbonCreditMetadata {
   creditType: string;
   verificationBodyRef: string;
   vintageYear: number;
-  /** Base units. */
   quantityCO2e: BaseUnits;
   projectLocation: string;
   projectType: string;
