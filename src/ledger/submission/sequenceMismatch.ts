@@ -19,10 +19,6 @@ export abstract class SequenceMismatch extends Error {
  */
 export class SequenceAhead extends SequenceMismatch {
   override readonly name = 'SequenceAhead';
-
-  constructor(address: Address, message: string) {
-    super(address, `${message}: the key was used elsewhere, or the database is an old copy`);
-  }
 }
 
 /**

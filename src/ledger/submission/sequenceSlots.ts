@@ -153,7 +153,8 @@ export async function requireKnownSequences(
       throw new SequenceAhead(
         address,
         `the network expects sequence ${afterAll} of ${address}${afterAll > expected ? ' after what waits at the node' : ''}, ` +
-          `but this database has given away none from ${ours.nextSequence} on`,
+          `but this database has given away none from ${ours.nextSequence} on: the key was used elsewhere, or the database ` +
+          'is an old copy',
       );
     } else if (ours.seen && BigInt(ours.seen.sequence) >= expected) {
       throw new SequenceBehind(address, {

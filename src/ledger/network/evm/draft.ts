@@ -6,7 +6,7 @@ import type { Address } from 'viem';
 import { largest } from '../../../lib/bigints.ts';
 import { retryWhile } from '../retryWhile.ts';
 import { NetworkUnavailable, SignerShortOfFunds } from '../port.ts';
-import type { Draft, NetworkCall, NextSequences, SequenceSlot } from '../port.ts';
+import type { Draft, NetworkCall, NextSequences } from '../port.ts';
 import type { ContractAddresses } from './contracts.ts';
 import { deploymentFeeFor } from './deploymentFee.ts';
 import { encodeCall } from './calls.ts';
@@ -62,7 +62,11 @@ export async function draftCall(deps: DraftDeps, call: NetworkCall): Promise<Dra
   const { to, data } = simulation.encoded;
   return {
     async sign(slot) {
-      const { source, sequence } = requireSlot(slot, signer.address);
+      if (slot?.source !== signer.address) {
+        const given = slot?.source ?? 'no slot';
+        throw new RangeError(`Only ${signer.address} signs here, in a slot of its own; got ${given}`);
+      }
+      const { source, sequence } = slot;
       const signed = await signer.sign({ nonce: sequence, to, data, value, gas, ...fees });
       return { ...signed, source, sequence, validUntil: null, preparedAtLedger: latest.number };
     },
@@ -223,13 +227,4 @@ function requireFunds(account: Address, balance: bigint, needed: bigint): void {
     `The signer ${account} has ${formatEther(balance)} of the chain's own coin, but this transaction may take ` +
       `${formatEther(needed)}: fund it`,
   );
-}
-
-function requireSlot(slot: SequenceSlot | null, custody: Address): { source: Address; sequence: bigint } {
-  if (slot?.source !== custody) {
-    throw new RangeError(
-      `Only ${custody} signs here, in a slot of its own; got ${slot?.source ?? 'no slot'}`,
-    );
-  }
-  return { source: custody, sequence: slot.sequence };
 }

@@ -30,7 +30,6 @@ import {
   preparedFrom,
   requireUsualFee,
   signTransaction,
-  sourceKey,
 } from './signing.ts';
 import type { SearchDeps } from './sequenceUse.ts';
 import type { SigningKeys } from './signing.ts';
@@ -181,7 +180,8 @@ async function signCall(
   if (slot === null) throw new Error('On Stellar every transaction needs a slot: a source and its sequence');
   const { keys } = deps;
   const custody = keys.custody.publicKey();
-  const key = sourceKey(keys, slot.source);
+  const key = keys.sources.get(slot.source);
+  if (!key) throw new Error(`${slot.source} is none of the accounts that sign here`);
   const validUntil = state.closedAt + BigInt(deps.validitySeconds);
   const isThroughChannel = slot.source !== custody;
   const { invocation, auth, resources } = call;

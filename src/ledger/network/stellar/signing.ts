@@ -130,10 +130,3 @@ export function preparedFrom(
     preparedAtLedger,
   };
 }
-
-/** The key of a slot's account. @throws Error if the account is not configured */
-export function sourceKey(keys: SigningKeys, source: string): Keypair {
-  const keypair = keys.sources.get(source);
-  if (!keypair) throw new Error(`${source} is none of the accounts that sign here`);
-  return keypair;
-}
