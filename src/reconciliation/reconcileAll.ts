@@ -8,7 +8,7 @@ import { projects } from '../db/tables/index.ts';
 import { pagesById } from './pagesById.ts';
 import type { ChangedRows, Snapshot } from './excerpt.ts';
 import { CONTRADICTIONS, findChangedContradictions, findContradictions } from './findContradictions.ts';
-import { createQuestions, orNotAnswered } from './questions.ts';
+import { createQuestions } from './questions.ts';
 import { reconcileAttempts } from './reconcileAttempts.ts';
 import { reconcileDeposits } from './reconcileDeposits.ts';
 import { reconcilePayouts, type PayoutDependencies } from './reconcilePayouts.ts';
@@ -117,7 +117,7 @@ export async function compareOutside(
     onProgress(counts.projects + done),
   );
   add(ofNetwork, receipts);
-  add(ofNetwork, await orNotAnswered(['I13'], 'deposits', reconcileDeposits({ ...deps, ...changed })));
+  add(ofNetwork, await reconcileDeposits({ ...deps, ...changed }));
   add(ofNetwork, await reconcileAttempts({ ...deps, ...changed }));
   if (deps.ramp) add(ofNetwork, await reconcilePayouts({ ...changed, db: deps.db, ramp: deps.ramp }));
   return {

@@ -4,7 +4,7 @@
  */
 import { and, eq, isNotNull, sql, type SQL } from 'drizzle-orm';
 import { offRampReviews, offRampSessions, submissions } from '../db/tables/index.ts';
-import type { OffRampDeposit } from '../ledger/network/port.ts';
+import { NetworkRefusal, type OffRampDeposit } from '../ledger/network/port.ts';
 import { toBaseUnits } from '../ledger/units.ts';
 import type { ReconcileDependencies } from './reconcileProject.ts';
 import { createQuestions } from './questions.ts';
@@ -56,9 +56,7 @@ const ROW = {
 
 type Session = Awaited<ReturnType<ReturnType<typeof selectSessions>>>[number];
 
-/** @throws NetworkUnavailable when there is no answer about the settlement contract */
 export async function reconcileDeposits(deps: Dependencies): Promise<Comparison> {
-  const inUse = (await deps.network.settlementContract())?.address ?? null;
   const questions = createQuestions({
     invariants: ['I13'],
     noun: 'deposits',
@@ -68,7 +66,7 @@ export async function reconcileDeposits(deps: Dependencies): Promise<Comparison>
     await questions.askAll(
       page,
       ({ id }) => `off-ramp session ${id}`,
-      (session) => compareSession(deps, session, inUse),
+      (session) => compareSession(deps, session),
     );
   }
   return questions.sum();
@@ -82,28 +80,30 @@ const selectSessions =
       .from(offRampSessions)
       .where(and(isNotNull(offRampSessions.providerSessionId), where));
 
-async function compareSession(
-  deps: Dependencies,
-  session: Session,
-  inUse: string | null,
-): Promise<Comparison> {
-  if (session.settlementAddress !== inUse) {
-    const message = `off-ramp session ${session.id} is of settlement contract ${session.settlementAddress}, and ${inUse ?? 'none'} is in use`;
-    return unproved(['I13'], 'NO_DATA', message);
-  }
+/** @throws NetworkUnavailable */
+async function compareSession(deps: Dependencies, session: Session): Promise<Comparison> {
   let current = session;
   for (let reads = 1; ; reads++) {
-    const deposit = await deps.network.offRampDeposit(
-      current.settlementAddress,
-      current.providerSessionId ?? '',
-    );
-    const compared = compareDeposit(deps, current, deposit);
+    const compared = await compareWithContract(deps, current);
     if (compared.findings.length + compared.notProved.length === 0 || reads === MAX_READS) return compared;
     const [again] = await deps.db.select(ROW).from(offRampSessions).where(eq(offRampSessions.id, session.id));
     if (again === undefined || JSON.stringify(again, digits) === JSON.stringify(current, digits)) {
       return compared;
     }
     current = again;
+  }
+}
+
+/** Another contract may stand at the address since: it shows nothing about the session's deposit. */
+async function compareWithContract(deps: Dependencies, session: Session): Promise<Comparison> {
+  const { id, settlementAddress, providerSessionId } = session;
+  try {
+    const deposit = await deps.network.offRampDeposit(settlementAddress, providerSessionId ?? '');
+    return compareDeposit(deps, session, deposit);
+  } catch (error) {
+    if (!(error instanceof NetworkRefusal)) throw error;
+    const message = `off-ramp session ${id}: its deposit can't be read: ${error.message} (${error.reason})`;
+    return unproved(['I13'], 'NO_DATA', message);
   }
 }
 

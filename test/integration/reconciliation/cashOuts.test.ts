@@ -206,17 +206,27 @@ describe('a deposit in the settlement contract', () => {
     expect(await ofReceipt(session.receiptId, { balancesOf: less })).toEqual(['I9 UNDER_WAY']);
   });
 
-  it('is compared in the contract of its session alone', async () => {
-    const inUse = await network.settlementContract();
-    for (const settlementContract of [
-      async () => inUse && { ...inUse, address: network.custodyAddress },
-      async () => null,
-    ]) {
-      const offRampDeposit = () => Promise.reject(new Error('another contract knows nothing of it'));
-      const { findings, notProved } = await compare({ settlementContract, offRampDeposit });
-      expect(findings).toEqual([]);
-      expect(notProved).toMatchObject([{ invariant: 'I13', obstacle: 'NO_DATA' }]);
-    }
+  it('is compared in the contract of its session, whichever is in use', async () => {
+    const own = (await network.settlementContract())?.address;
+    const others = {
+      settlementContract: async () => null,
+      offRampDeposit: async (contract: string, reference: string) =>
+        contract === own ? network.offRampDeposit(contract, reference) : null,
+    };
+    expect(await compare(others)).toEqual({ findings: [], notProved: [] });
+    await change(`settlement_address = '${network.custodyAddress}'`);
+    const { findings } = await compare(others);
+    expect(findings).toMatchObject([{ invariant: 'I13', message: expect.stringContaining('no deposit') }]);
+  });
+
+  it('is not proved when another kind of contract stands at the address', async () => {
+    const message = 'It has no get_off_ramp';
+    const { findings, notProved } = await compare({
+      offRampDeposit: () => Promise.reject(new NetworkRefusal({ reason: 'WRONG_TEMPLATE', message })),
+    });
+    expect(findings).toEqual([]);
+    const text = expect.stringContaining(message) as string;
+    expect(notProved).toEqual([{ invariant: 'I13', obstacle: 'NO_DATA', message: text }]);
   });
 
   it('that the network lost is missing until an operator accepts it', async () => {
