@@ -7,6 +7,14 @@ export const sha256 = (...parts) => createHash('sha256').update(Buffer.concat(pa
 export const leafHash = (entry) => sha256(Buffer.of(0), entry);
 export const nodeHash = (left, right) => sha256(Buffer.of(1), left, right);
 
+/** The hashes of a proof. Buffer.from ignores the text from the first other character on. */
+export function fromHex(hashes) {
+  return hashes.map((hash) => {
+    if (!/^[0-9a-f]{64}$/i.test(hash)) throw new Error(`"${hash}" is not 64 hexadecimal digits`);
+    return Buffer.from(hash, 'hex');
+  });
+}
+
 /** @returns size and root of a checkpoint that the key signed, and the network of the log's records */
 export function open(note, verifierKey) {
   const [, name, id, key] = /^([^+]+)\+([0-9a-f]{8})\+(.+)$/.exec(verifierKey.trim());

@@ -13,7 +13,7 @@
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { leafHash, nodeHash, open } from './note.mjs';
+import { fromHex, leafHash, nodeHash, open } from './note.mjs';
 
 const [file, verifierKey] = process.argv.slice(2);
 const { record, network, inclusionProof: proof } = JSON.parse(readFileSync(file, 'utf8'));
@@ -45,7 +45,7 @@ const [ours, signed] = [`${network?.networkId}:`, `${networkId}:`];
 if (record && !ours.startsWith(signed) && !signed.startsWith(ours)) {
   throw new Error('the certificate is about another network than the log');
 }
-const path = proof.hashes.map((hash) => Buffer.from(hash, 'hex'));
+const path = fromHex(proof.hashes);
 if (!rootFrom(leafHash(Buffer.from(proof.entry)), proof.leafIndex, size, path).equals(root)) {
   throw new Error('the proof does not lead to the signed root');
 }

@@ -7,7 +7,7 @@
  * Prints both sizes as JSON. The file stays as it is.
  */
 import { readFileSync } from 'node:fs';
-import { nodeHash, open } from './note.mjs';
+import { fromHex, nodeHash, open } from './note.mjs';
 
 const [url, log, verifierKey, file] = process.argv.slice(2);
 const earlier = open(readFileSync(file, 'utf8'), verifierKey);
@@ -23,7 +23,7 @@ const { data, errors } = await response.json();
 if (!data?.consistencyProof)
   throw new Error(errors?.[0]?.message ?? `the server answered ${response.status}`);
 const later = open(data.consistencyProof.checkpoint, verifierKey);
-const proof = data.consistencyProof.hashes.map((hash) => Buffer.from(hash, 'hex'));
+const proof = fromHex(data.consistencyProof.hashes);
 if (!isConsistent(earlier, later, proof)) {
   throw new Error(`the log was rewritten since the checkpoint of ${earlier.size} leaves`);
 }

@@ -10,7 +10,7 @@ import { isSameNetwork } from '../lib/sameNetwork.ts';
 import { yieldToEventLoop } from '../lib/yieldToEventLoop.ts';
 import { parseCheckpoint, type LogKey } from './checkpoint.ts';
 import { RECORD_LEAF, RELATED_TO_TRANSFER, TRANSFER_LEAF, type LogName } from './leaves.ts';
-import { HASH_BYTES, inclusionProof, leafHash, rootOfProof, TILE_WIDTH, tilesOfProof } from './merkle.ts';
+import { inclusionProof, leafHash, rootOfProof, TILE_WIDTH, tilesOfProof } from './merkle.ts';
 import { IS_NEXT_TRANSFER } from './nextTransfers.ts';
 import { readHashes } from './tiles.ts';
 
@@ -174,8 +174,9 @@ export function createInclusionCheck(key: LogKey, networkId: string): CheckInclu
     if (!isSameNetwork(note.networkId, networkId)) return 'OTHER_NETWORK';
     // Readers of the proof see the count and the root, although the hashes are compared with the signed ones.
     if (treeSize !== note.size || rootHash !== note.root.toString('hex')) return 'OTHER_HEAD';
+    // Buffer.from ignores the text from the first other character on.
+    const isWhole = hashes.every((hash) => /^[0-9a-f]{64}$/i.test(hash));
     const path = hashes.map((hash) => Buffer.from(hash, 'hex'));
-    const isWhole = path.every(({ length }) => length === HASH_BYTES);
     const root = isWhole ? rootOfProof(leafHash(Buffer.from(entry)), leafIndex, note.size, path) : null;
     return root !== null && note.root.equals(root) ? null : 'NOT_INCLUDED';
   };

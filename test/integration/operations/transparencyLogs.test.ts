@@ -256,13 +256,17 @@ describe('the contract', () => {
     const key = await textAt('transfers/key');
     const { stdout } = await run(process.execPath, [example('verifyCertificate'), file, key]);
     expect(JSON.parse(stdout)).toMatchObject({ entry: { id, creditOwnerId: 'acme', tonnes: '10' } });
-    await writeFile(
-      file,
-      JSON.stringify(await ask('acme')).replace(String.raw`\"tonnes\":\"10\"`, String.raw`\"tonnes\":\"9\"`),
-    );
-    await expect(run(process.execPath, [example('verifyCertificate'), file, key])).rejects.toThrow(
-      /does not lead to the signed root/,
-    );
+    const whole = JSON.stringify(await ask('acme'));
+    for (const [forged, refusal] of [
+      [
+        whole.replace(String.raw`\"tonnes\":\"10\"`, String.raw`\"tonnes\":\"9\"`),
+        'does not lead to the signed root',
+      ],
+      [whole.replace(/"hashes":\["[0-9a-f]{64}/, '$&zz'), 'zz" is not 64 hexadecimal digits'],
+    ] as const) {
+      await writeFile(file, forged);
+      await expect(run(process.execPath, [example('verifyCertificate'), file, key])).rejects.toThrow(refusal);
+    }
     expect(await ask('globex')).toBeNull();
   });
 });

@@ -132,6 +132,7 @@ describe('a network that answers only at the start', () => {
       },
       totalSuppliesOf: unavailable,
       settlementContract: unavailable,
+      offRampDeposit: unavailable,
       outcome: unavailable,
     });
     await restorable.restore();

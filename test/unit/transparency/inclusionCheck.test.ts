@@ -88,6 +88,8 @@ describe('is which defect it has', () => {
     ['without its last hash', 'NOT_INCLUDED', { hashes: path.slice(0, -1) }],
     ['with a hash too many', 'NOT_INCLUDED', { hashes: [...path, path[0] ?? ''] }],
     ['with a hash that is too long', 'NOT_INCLUDED', { hashes: [`${path[0]}00`, ...path.slice(1)] }],
+    ['with text behind a hash', 'NOT_INCLUDED', { hashes: [`${path[0]}zz`, ...path.slice(1)] }],
+    ['with half a byte behind a hash', 'NOT_INCLUDED', { hashes: [`${path[0]}0`, ...path.slice(1)] }],
     ['with no hash', 'NOT_INCLUDED', { hashes: ['', ...path.slice(1)] }],
     [
       'with more hashes than any log has',
