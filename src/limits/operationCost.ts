@@ -42,7 +42,8 @@ export const LONG_LISTS: Readonly<Record<string, number>> = {
 const CHEAPER_LISTS: Readonly<Record<string, number>> = {
   // An operation may select them twice, not fifty times.
   'Registry.records': 4_000,
-  // Nearly all have a few entries. By their maximum, no page of a hundred sessions could select one.
+  // Nearly all have a few entries. By their maximum, no page of a hundred could select one.
+  'ExpiryRun.failures': LIST_SIZE,
   'OffRampSession.holderActs': LIST_SIZE,
   'OffRampSession.providerHistory': LIST_SIZE,
   'OffRampSession.reviews': LIST_SIZE,

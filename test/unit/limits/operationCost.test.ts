@@ -2,7 +2,7 @@
  * What an operation costs is known before it runs: what takes the database or the network long counts as many
  * objects, and a page counts by its size, however the size is given.
  */
-import { getOperationAST, isObjectType, parse } from 'graphql';
+import { getNamedType, getOperationAST, isLeafType, isObjectType, parse } from 'graphql';
 import { expect, it } from 'vitest';
 import { defaultLimits } from '../../../src/limits/limits.ts';
 import { isList, LIST_SIZE, LONG_LISTS, measure, priceFields } from '../../../src/limits/operationCost.ts';
@@ -39,7 +39,7 @@ it.each([
   ['a page of them', '{ submissions(first: 100) { nodes { foundOnNetwork { txHash } } } }', 10_101],
   ['a reconciliation', '{ reconciliation(tokenAddress: "x") { agrees } }', 4_000],
   ['a quote', '{ offRampQuote(tokenAmount: 1, fiatCurrency: "KES") { feeBps } }', 1_000],
-  ['failures of runs', '{ expiryRuns(first: 10) { nodes { failures { message } } } }', 1 + 10 * 101],
+  ['failures of runs', '{ expiryRuns(first: 100) { nodes { failures { message } } } }', 1 + 100 * 11],
   ['histories of sessions', `{ offRampSessions(first: 100) { nodes ${HISTORIES} } }`, 1 + 100 * 31],
   [
     'what was signed for the sessions of a page',
@@ -51,6 +51,22 @@ it.each([
   ['a field of the root', '{ retirementFeedCursor }', 1],
 ])('counts for %s', (_what, query, cost) => {
   expect(costOf(query)).toBe(cost);
+});
+
+it('lets the largest page of each list select each list of its objects', () => {
+  const refused: string[] = [];
+  for (const list of Object.values(schema.getQueryType()?.getFields() ?? {})) {
+    if (!list.args.some(({ name }) => name === 'first')) continue;
+    const connection = getNamedType(list.type);
+    const node = isObjectType(connection) && getNamedType(connection.getFields()['nodes']!.type);
+    for (const field of isObjectType(node) ? Object.values(node.getFields()) : []) {
+      if (!isList(field.type)) continue;
+      const selected = isLeafType(getNamedType(field.type)) ? '' : '{ __typename }';
+      const query = `{ ${list.name}(first: 100) { nodes { ${field.name} ${selected} } } }`;
+      if (costOf(query) > defaultLimits().MAX_OPERATION_COST) refused.push(query);
+    }
+  }
+  expect(refused).toEqual([]);
 });
 
 it('counts a page by what is asked for: from its start or its end, as text, by a variable or by its default', () => {
