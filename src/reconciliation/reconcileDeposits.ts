@@ -3,9 +3,10 @@
  * status.
  */
 import { and, eq, isNotNull, sql, type SQL } from 'drizzle-orm';
-import { offRampReviews, offRampSessions, submissions } from '../db/tables/index.ts';
+import { offRampSessions, submissions } from '../db/tables/index.ts';
 import { NetworkRefusal, type OffRampDeposit } from '../ledger/network/port.ts';
 import { toBaseUnits } from '../ledger/units.ts';
+import { isEndAccepted } from './contradictions/offRampSessions.ts';
 import type { ReconcileDependencies } from './reconcileProject.ts';
 import { createQuestions } from './questions.ts';
 import { pagesById } from './pagesById.ts';
@@ -33,9 +34,7 @@ const isDepositOfAnother = sql<boolean>`EXISTS (SELECT 1 FROM ${offRampSessions}
     AND o.provider_session_id = off_ramp_sessions.provider_session_id AND o.id <> off_ramp_sessions.id
     AND (o.deposited_at IS NOT NULL OR o.state = 'DEPOSITING' OR off_ramp_sessions.state = 'CLOSED' AND o.state <> 'CLOSED'))`;
 
-/** The state that the settlement contract showed then is final. */
-const isAccepted = sql<boolean>`EXISTS (SELECT 1 FROM ${offRampReviews} r
-  WHERE r.off_ramp_session_id = off_ramp_sessions.id AND r.decision = 'ACCEPT')`;
+const isAccepted = sql<boolean>`${sql.raw(isEndAccepted('off_ramp_sessions'))}`;
 
 const ROW = {
   id: offRampSessions.id,

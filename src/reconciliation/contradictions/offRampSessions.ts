@@ -23,6 +23,14 @@ export const isAcknowledged = (session: string) => `EXISTS (SELECT 1 FROM off_ra
           WHERE r.off_ramp_session_id = ${session}.id AND r.decision IS NOT NULL
             AND r.statuses_seen >= (SELECT count(*) FROM off_ramp_provider_statuses s WHERE s.off_ramp_session_id = ${session}.id))`;
 
+/**
+ * True when an operator has accepted where the tokens are. An ACCEPT before they were released, of a session
+ * that was paid and went on, says nothing about its later deposit.
+ * @param session the name of the table of sessions in the query
+ */
+export const isEndAccepted = (session: string) => `EXISTS (SELECT 1 FROM off_ramp_reviews r
+          WHERE r.off_ramp_session_id = ${session}.id AND r.decision = 'ACCEPT' AND r.closed_at >= ${session}.released_at)`;
+
 export const OFF_RAMP_CONTRADICTIONS = contradictions({
   I8: [
     `SELECT format('off-ramp session %s is %s while its provider says %s, and no operator has decided so', c.id, c.state, c.provider_status) AS message
@@ -69,7 +77,7 @@ export const OFF_RAMP_CONTRADICTIONS = contradictions({
     `SELECT format('off-ramp session %s is %s after it was decided to %s', id, state, resolution) AS message
       FROM off_ramp_sessions c
       WHERE ((state = 'SETTLED' AND resolution = 'REFUND') OR (state = 'REFUNDED' AND resolution = 'SETTLE'))
-        AND NOT EXISTS (SELECT 1 FROM off_ramp_reviews r WHERE r.off_ramp_session_id = c.id AND r.decision = 'ACCEPT')`,
+        AND NOT ${isEndAccepted('c')}`,
     `SELECT format('off-ramp session %s has provider status %s, of %s seen up to number %s the last is %s', c.id,
         c.provider_status, count(h.*), max(h.number), (array_agg(h.status ORDER BY h.number DESC))[1]) AS message
       FROM off_ramp_sessions c LEFT JOIN off_ramp_provider_statuses h ON h.off_ramp_session_id = c.id

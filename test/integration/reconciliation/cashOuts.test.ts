@@ -237,12 +237,14 @@ describe('a deposit in the settlement contract', () => {
     const missing = ['the settlement contract has no deposit of it'];
     await change(`state = 'REFUNDED', released_at = now(), ended_at = now(), due_at = NULL`);
     expect(await lost()).toEqual(missing);
-    const review = (decision: string, of = session.id) =>
+    const review = (decision: string, { of = session.id, at = 'now()' } = {}) =>
       restorable.corrupt(`INSERT INTO off_ramp_reviews
         (id, off_ramp_session_id, flagged_because, state_before, opened_at, closed_at, statuses_seen, decision, decided_by, reason)
-        VALUES (gen_random_uuid(), '${of}', 'tested', 'AWAITING_PAYOUT', now(), now(), 1, '${decision}', 'operator', 'tested')`);
+        VALUES (gen_random_uuid(), '${of}', 'tested', 'AWAITING_PAYOUT', ${at}, ${at}, 1, '${decision}', 'operator', 'tested')`);
     await review('REFUND');
-    await review('ACCEPT', randomUUID());
+    await review('ACCEPT', { of: randomUUID() });
+    // Of the session when it was closed, before it was paid and its tokens were deposited and released.
+    await review('ACCEPT', { at: `now() - interval '1 hour'` });
     expect(await lost()).toEqual(missing);
     await review('ACCEPT');
     expect(await lost()).toEqual([]);

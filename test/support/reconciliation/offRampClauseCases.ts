@@ -19,11 +19,11 @@ const call = (target: string, kind: string, state: string, more = '') =>
     `kind = 'depositOffRamp'`,
     `'id', gen_random_uuid(), 'kind', '${kind}', 'target_id', ${target}, 'state', '${state}'${more}`,
   );
-const review = (session: string, decision: string, seen: string) =>
+const review = (session: string, decision: string, seen: string, closedAt = 'now()') =>
   copyOf(
     'off_ramp_reviews',
     'true',
-    `'id', gen_random_uuid(), 'off_ramp_session_id', ${session}, 'decision', ${decision}, 'closed_at', now(), 'statuses_seen', ${seen}`,
+    `'id', gen_random_uuid(), 'off_ramp_session_id', ${session}, 'decision', ${decision}, 'closed_at', ${closedAt}, 'statuses_seen', ${seen}`,
   );
 const set = (session: string, columns: string) =>
   `UPDATE off_ramp_sessions SET ${columns} WHERE id = ${session}`;
@@ -85,6 +85,15 @@ const DECISIONS: readonly ClauseCase[] = [
     [
       ['an operator accepted the end of another session', review(REFUNDED, `'ACCEPT'`, '0')],
       ['an operator tried a session again', review(SETTLED, `'RETRY'`, '0')],
+      [
+        'an operator accepted a session before its tokens were released',
+        review(
+          SETTLED,
+          `'ACCEPT'`,
+          '0',
+          `(SELECT released_at FROM off_ramp_sessions WHERE id = ${SETTLED}) - interval '1 second'`,
+        ),
+      ],
     ] as const
   ).map(([name, sql]): ClauseCase => ({
     name,
