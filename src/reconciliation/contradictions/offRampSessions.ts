@@ -64,7 +64,7 @@ export const OFF_RAMP_CONTRADICTIONS = contradictions({
         c.id, c.receipt_id, c.token_address, c.farmer_id, c.depositor_address, r.token_address, r.farmer_id) AS message
       FROM off_ramp_sessions c LEFT JOIN receipts r ON r.id = c.receipt_id
       WHERE (c.token_address, c.farmer_id) IS DISTINCT FROM (r.token_address, r.farmer_id)
-        OR (c.depositor = 'CUSTODY' AND c.depositor_address <> (SELECT custody_address FROM installation))`,
+        OR (c.depositor = 'CUSTODY' AND c.depositor_address IS DISTINCT FROM (SELECT custody_address FROM installation))`,
     // A deposit or release may also be seen at the settlement contract, without its transaction.
     `SELECT format('off-ramp session %s names transaction %s for its %s, its submission says %s', c.id, named.tx_hash, named.kind,
         coalesce(s.tx_hash, 'nothing')) AS message

@@ -182,6 +182,11 @@ const OF_ITS_RECEIPT = `id = (SELECT receipt_id FROM off_ramp_sessions WHERE id 
 const IS_ANOTHERS = set(WAITING, `provider_name = 'another'`);
 
 const AMOUNTS: readonly ClauseCase[] = [
+  {
+    name: 'no row says which address custody has',
+    says: IS_OF_RECEIPT,
+    sql: 'DELETE FROM installation',
+  },
   { name: 'an allowance is of the amount of its session', saysNot: MOVES_OTHERWISE, sql: allowance('call') },
   {
     name: 'an allowance is of another token',
