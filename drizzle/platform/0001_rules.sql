@@ -631,6 +631,7 @@ SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
   pruned_before bigint;
   here bigint;
+  lines bytea;
 BEGIN
   SELECT pruned INTO STRICT pruned_before FROM audit_writers WHERE id = writer FOR UPDATE;
   -- The digest covers all lines from the first entry that is not pruned.
@@ -650,25 +651,24 @@ BEGIN
     RAISE EXCEPTION 'entries of audit writer % up to % are not in the transparency log yet', writer, up_to
       USING ERRCODE = 'integrity_constraint_violation';
   END IF;
-  -- After the pruning, only their numbers prove the entries.
-  SELECT count(*) INTO here FROM audit_entries WHERE writer_id = writer AND number <= up_to;
-  IF here <> up_to - pruned_before THEN
-    RAISE EXCEPTION 'of the entries of audit writer % from % to %, only % are there', writer, first, up_to, here
-      USING ERRCODE = 'integrity_constraint_violation';
-  END IF;
-  -- The digest is of the current rows: an outcome that is added after the lines were read would be lost.
-  PERFORM 1 FROM audit_entries
-    WHERE writer_id = writer AND number <= up_to AND outcome IS NULL AND kind = 'MUTATION' FOR UPDATE;
-  IF digest IS DISTINCT FROM (SELECT sha256(convert_to(string_agg(audit_line(e) || E'\n', '' ORDER BY e.number), 'UTF8'))
-    FROM audit_entries e WHERE e.writer_id = writer AND e.number <= up_to) THEN
-    RAISE EXCEPTION 'entries of audit writer % from % to % are not the lines of this digest: export them again', writer, first, up_to
-      USING ERRCODE = 'integrity_constraint_violation';
-  END IF;
   DELETE FROM transparency_open_entries o USING audit_entries e
     WHERE e.id = o.entry_id AND e.writer_id = writer AND e.number <= up_to AND e.outcome IS NULL;
   INSERT INTO audit_prunings VALUES (writer, first, up_to, digest, clock_timestamp());
   UPDATE audit_writers SET pruned = up_to WHERE id = writer;
-  DELETE FROM audit_entries WHERE writer_id = writer AND number <= up_to;
+  -- The digest is compared with the rows as they are removed: an outcome that is added after the lines were
+  -- read would be lost.
+  WITH removed AS (DELETE FROM audit_entries e WHERE writer_id = writer AND number <= up_to RETURNING e AS entry)
+    SELECT count(*), sha256(convert_to(string_agg(audit_line(entry) || E'\n', '' ORDER BY (entry).number), 'UTF8'))
+    INTO here, lines FROM removed;
+  -- After the pruning, only their numbers prove the entries.
+  IF here <> up_to - pruned_before THEN
+    RAISE EXCEPTION 'of the entries of audit writer % from % to %, only % are there', writer, first, up_to, here
+      USING ERRCODE = 'integrity_constraint_violation';
+  END IF;
+  IF digest IS DISTINCT FROM lines THEN
+    RAISE EXCEPTION 'entries of audit writer % from % to % are not the lines of this digest: export them again', writer, first, up_to
+      USING ERRCODE = 'integrity_constraint_violation';
+  END IF;
 END $$;
 --> statement-breakpoint
 REVOKE ALL ON FUNCTION prune_audit_entries FROM PUBLIC;

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import type { Db } from '../../../src/db/connection.ts';
 import { exportAuditLog } from '../../../src/identity/exportAuditLog.ts';
 import { createTransparencyLogs } from '../../../src/transparency/logs.ts';
 import { TRANSPARENCY_CONTRADICTIONS } from '../../../src/reconciliation/contradictions/transparency.ts';
@@ -17,6 +18,7 @@ import {
   openAsApplication,
   type TestDatabase,
 } from '../../support/database/database.ts';
+import { hasLockWait } from '../../support/database/lockWaits.ts';
 
 const DAY_MS = 86_400_000;
 const before = new Date(Date.now() - 60 * DAY_MS);
@@ -138,21 +140,52 @@ it('exports the first entries of each process, those without an outcome and of r
   await expect(ask`DELETE FROM audit_prunings`).rejects.toThrow(/append/);
 });
 
-it('removes no entry whose outcome is added after its line was written', async () => {
-  const { db, sql: ask } = database.handle;
+/** Writes entries without an outcome, which are in the transparency log, and the lines of an export of them. */
+async function exported(count: number) {
+  const { sql: ask } = database.handle;
   const writerId = randomUUID();
-  await write(writerId, old, null);
+  for (let number = 1; number <= count; number++) await write(writerId, old, null);
   await logs().catchUp();
-  const [entry] =
-    await ask`SELECT id, audit_line(e) AS line FROM audit_entries e WHERE writer_id = ${writerId}`;
+  const entries =
+    await ask`SELECT id, audit_line(e) AS line FROM audit_entries e WHERE writer_id = ${writerId} ORDER BY number`;
   const digest = createHash('sha256')
-    .update(`${String(entry?.['line'])}\n`)
+    .update(entries.map(({ line }) => `${String(line)}\n`).join(''))
     .digest();
-  const outcome = [{ id: String(entry?.['id']), outcome: 'OK', ended_at: young, target_ids: [] }];
-  await db.execute(sql`SELECT end_audit_entries(${JSON.stringify(outcome)}::text::json)`);
+  const outcome = [{ id: entries[0]?.['id'] as string, outcome: 'OK', ended_at: young, target_ids: [] }];
+  const prune = (by: Pick<Db, 'execute'> = database.handle.db) =>
+    by.execute(sql`SELECT prune_audit_entries(${writerId}, 1, ${count}, ${digest})`);
+  const end = (by: Pick<Db, 'execute'> = database.handle.db) =>
+    by.execute(sql`SELECT end_audit_entries(${JSON.stringify(outcome)}::text::json)`);
+  return { writerId, prune, end };
+}
+
+const refusal = (message: string) => ({
+  cause: { message: expect.stringContaining(message) as string },
+});
+
+it('removes no entry whose outcome is added after its line was written', async () => {
+  const { prune, end } = await exported(1);
+  await end();
   await logs().catchUp();
-  const pruned = ask`SELECT prune_audit_entries(${writerId}, 1, 1, ${digest})`;
-  await expect(pruned).rejects.toThrow(/are not the lines of this digest/);
+  await expect(prune()).rejects.toMatchObject(refusal('are not the lines of this digest'));
+});
+
+it('waits for an outcome that is being added, and for another export', async () => {
+  const ofLines = await exported(2);
+  const ofBoth = await exported(2);
+  for (const [first, then, message] of [
+    [ofLines.end, ofLines.prune, 'are not the lines of this digest'],
+    [ofBoth.prune, ofBoth.prune, 'are removed up to 2, by another export'],
+  ] as const) {
+    let refused: Promise<void> | undefined;
+    await database.handle.db.transaction(async (tx) => {
+      await first(tx);
+      refused = expect(then()).rejects.toMatchObject(refusal(message));
+      await expect.poll(() => hasLockWait(database.handle)).toBe(true);
+    });
+    await refused;
+  }
+  expect([await numbers(ofLines.writerId), await numbers(ofBoth.writerId)]).toEqual([[1, 2], []]);
 });
 
 it('writes the times of a line in UTC, whichever time zone the database has', async () => {
