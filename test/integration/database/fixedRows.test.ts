@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { hasLockWait } from '../../support/database/lockWaits.ts';
 
 let database: TestDatabase;
 
@@ -403,4 +404,21 @@ it('a column of a table with rules is fixed or set once, but for those that are 
       AND a.attname <> ALL (regexp_split_to_array(encode(t.tgargs, 'escape'), ' |\\\\000'))
     GROUP BY c.relname ORDER BY c.relname`;
   expect(Object.fromEntries(free.map(({ name, columns }) => [name, columns]))).toEqual(CHANGEABLE);
+});
+
+it('an attempt is replaced only once no other transaction decides it', async () => {
+  const { db } = database.handle;
+  let replaced: Promise<void> | undefined;
+  await db.transaction(async (tx) => {
+    await tx.execute(
+      sql`UPDATE attempts SET state = 'DEAD', decided_at = now(), evidence = 'its time is over' WHERE state = 'OPEN'`,
+    );
+    const replacing = db.execute(sql`INSERT INTO attempts SELECT (jsonb_populate_record(a, jsonb_build_object(
+      'hash', 'replacing', 'number', 2, 'replaces', hash))).* FROM attempts a WHERE state = 'OPEN'`);
+    replaced = expect(replacing).rejects.toMatchObject({
+      cause: { message: expect.stringContaining('can not be replaced: it is decided') as string },
+    });
+    await expect.poll(() => hasLockWait(database.handle)).toBe(true);
+  });
+  await replaced;
 });

@@ -327,10 +327,11 @@ describe('a signed deposit', () => {
     } as const;
     await decideSession(platform.dependencies, 'operator', decision);
     await reaches(platform, session.id, 'AWAITING_PAYOUT');
-    const insert = world.database.handle
+    const insert = (kind: string) => world.database.handle
       .sql`INSERT INTO submissions (id, kind, target_type, target_id, call, state, due_at, created_at)
-      VALUES (${randomUUID()}, 'depositOffRamp', 'OFF_RAMP_SESSION', ${session.id}, '{}', 'REFUSED', now(), now())`;
-    await expect(insert).rejects.toThrow('is not to be signed by CUSTODY');
+      VALUES (${randomUUID()}, ${kind}, 'OFF_RAMP_SESSION', ${session.id}, '{}', 'REFUSED', now(), now())`;
+    for (const kind of ['setAllowance', 'depositOffRamp'])
+      await expect(insert(kind)).rejects.toThrow('is not to be signed by CUSTODY');
   });
 });
 

@@ -18,6 +18,7 @@ import type { OffRampSession } from '../../../src/resolvers/warehouse/offRamp/fi
 import type { TokenizedReceipt } from '../../../src/resolvers/warehouse/findReceipt.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
 import { changePastRules, createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { hasLockWait } from '../../support/database/lockWaits.ts';
 import { offRampSessionRow } from '../../support/offRampSessionRow.ts';
 import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
 import { createEmbeddedHolder } from '../../support/wallets/embeddedWallets.ts';
@@ -259,6 +260,22 @@ describe('a decision', () => {
     await changePastRules(database, sql`UPDATE signing_accounts SET halted_because = NULL`);
     expect((await tryAll(session, 'none')).ACCEPT).toBe('REFUNDED');
   });
+});
+
+it('RETRY of a paid session waits for a pledge of its receipt that is being made', async () => {
+  const session = await underReview({ providerStatus: 'settled' });
+  let retried: ReturnType<typeof tryAll> | undefined;
+  await database.handle.db.transaction(async (tx) => {
+    // The other sessions of this file would refuse the pledge.
+    await tx.execute(sql`SET LOCAL session_replication_role = replica`);
+    await tx.execute(sql`SELECT FROM receipts WHERE id = ${receipt.id} FOR UPDATE`);
+    await tx.execute(sql`INSERT INTO receipt_pledges (id, receipt_id, lender_name, loan_reference, pledged_by, pledged_at)
+      VALUES (${randomUUID()}, ${receipt.id}, 'a lender', 'a loan', 'operator', now())`);
+    retried = tryAll(session, 'none');
+    await expect.poll(() => hasLockWait(database.handle)).toBe(true);
+  });
+  expect((await retried)?.RETRY).toContain('pledged');
+  await changePastRules(database, sql`DELETE FROM receipt_pledges`);
 });
 
 it('custody allows another settlement contract nothing for a session, nor deposits into it', async () => {
