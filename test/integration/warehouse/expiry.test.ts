@@ -335,6 +335,23 @@ describe('a run', () => {
     await expect.poll(async () => (await stateOf(receipt?.id ?? ''))?.state).toBe('EXPIRED');
   });
 
+  it('leaves alone what an operator has resumed', async () => {
+    const [receipt] = await dueReceipts(1);
+    faults = (method) => (method === 'outcome' ? 'history-gone' : null);
+    await runOnce();
+    faults = (method) => (method === 'outcome' ? 'unreachable' : null);
+    const isMark = and(eq(submissions.targetId, receipt?.id ?? ''), eq(submissions.kind, 'markExpired'));
+    const [mark] = await database.handle.db.select({ id: submissions.id }).from(submissions).where(isMark);
+    const decision = { submissionId: mark?.id ?? '', decision: 'RESUME', reason: 'looked' } as const;
+    await decideSubmission(platform.dependencies, 'operator', decision);
+    const { id } = await runOfTest();
+    await sweep(platform.dependencies, { id });
+    expect(await countRun(platform.dependencies, id)).toMatchObject({ examined: 0, failed: 0 });
+    expect(await marksOf(receipt?.id ?? '')).toBe(1);
+    faults = () => null;
+    await expect.poll(async () => (await stateOf(receipt?.id ?? ''))?.state).toBe('EXPIRED');
+  });
+
   it('goes on when the network answers again', async () => {
     const [receipt] = await dueReceipts(1);
     faults = (method) => (method === 'expiryOf' ? 'unreachable' : null);
