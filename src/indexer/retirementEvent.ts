@@ -11,6 +11,7 @@
  * fact about the token.
  */
 import * as z from 'zod';
+import { parseJson } from '../lib/parseJson.ts';
 
 export interface RetirementHint {
   /** The chain event's unique id, when the indexer sends it. */
@@ -47,7 +48,7 @@ const someEvents = z.object({ events: z.array(z.unknown()).max(MAX_EVENTS_PER_DE
 /** Fields in which indexers of the specification's shape may name the retirement. All are optional. */
 const specifiedShape = z.object({
   data: z.object({
-    beneficiary: z.unknown(),
+    beneficiary: z.unknown().refine((value) => value !== undefined),
     contract: text.optional().catch(undefined),
     tokenAddress: text.optional().catch(undefined),
     index: recordIndex.optional().catch(undefined),
@@ -58,7 +59,7 @@ const specifiedShape = z.object({
 
 /** @returns nothing when the body is not JSON or does not describe a retirement */
 export function readRetirementHints(rawBody: Uint8Array): RetirementHint[] {
-  const body = parseJson(rawBody);
+  const body = parseJson(Buffer.from(rawBody).toString('utf8'));
   const some = someEvents.safeParse(body);
   if (some.success) return some.data.events.flatMap((event) => hintOfEvent(event) ?? []);
   const one = oneEvent.safeParse(body);
@@ -75,8 +76,7 @@ function hintOfEvent(event: unknown): RetirementHint | null {
 
 function specifiedHint(body: unknown): RetirementHint | null {
   const specified = specifiedShape.safeParse(body);
-  // Own properties only: an inherited `beneficiary` is no field of the body.
-  if (!specified.success || !Object.hasOwn((body as { data: object }).data, 'beneficiary')) return null;
+  if (!specified.success) return null;
   const { contract, tokenAddress, index, retirementIndex, txHash } = specified.data.data;
   return {
     eventId: null,
@@ -84,12 +84,4 @@ function specifiedHint(body: unknown): RetirementHint | null {
     recordIndex: index ?? retirementIndex ?? null,
     txHash: txHash ?? null,
   };
-}
-
-function parseJson(rawBody: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(rawBody));
-  } catch {
-    return null;
-  }
 }
