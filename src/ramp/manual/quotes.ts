@@ -26,7 +26,7 @@ export function quoteManually(prices: ManualPrices, request: QuoteRequest, now: 
   const { tokenAmount, tokenSymbol, fiatCurrency } = request;
   const exchangeRate = rateOf(prices, fiatCurrency);
   const rate = parseDecimal(exchangeRate);
-  if (!rate || rate.units === 0n) throw new Error(`the rate of ${fiatCurrency} is ${exchangeRate}`);
+  if (rate === null) throw new Error(`the rate of ${fiatCurrency} is ${exchangeRate}`);
   const scale = minorDigits(fiatCurrency);
   const gross = divideDown(tokenAmount, rate, scale);
   const fee = shareUp(gross, BigInt(prices.feeBps), BASIS_POINTS);

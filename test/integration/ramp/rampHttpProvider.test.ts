@@ -146,14 +146,14 @@ describe('the adapter', () => {
       ['4,925.00', '4,925.00'],
       [null, undefined],
       // These values are not shown, and do not count as the requested amount.
-      ...['to account 254700123456', 'KES 1.00', '', '１.００', ['1.00'], { value: '1.00' }, true].map(
-        (form) => [form, '(unreadable)'],
-      ),
+      ...['to account 254700123456', 'KES 1.00', '', '１.００', ['1.00'], { value: '1.00' }, true]
+        .concat('9'.repeat(65))
+        .map((form) => [form, '(unreadable)']),
     ]) {
       Object.assign(payout, { fiatAmount });
       expect(await find()).toEqual({ sessionId, status: 'pending', fiat: { currency: 'KES', amount } });
     }
-    for (const fiatCurrency of [404, '', '£']) {
+    for (const fiatCurrency of [404, '', '£', 'K'.repeat(65)]) {
       Object.assign(payout, { fiatCurrency, fiatAmount: '4925.00' });
       const unreadable = { currency: '(unreadable)', amount: '4925.00' };
       expect(await provider.getStatus(sessionId)).toEqual({ ...answer, fiat: unreadable });
@@ -247,8 +247,8 @@ describe('the adapter', () => {
   it.each([
     [
       'the members that have another form',
-      { fiatAmount: `no. ${ACCOUNT_NUMBER}`, feeBps: 1.5 },
-      'see fiatAmount, feeBps',
+      { fiatAmount: `no. ${ACCOUNT_NUMBER}`, exchangeRate: '1e3', fiatFee: '-1', feeBps: 1.5 },
+      'see fiatAmount, exchangeRate, fiatFee, feeBps',
     ],
     ['that nothing of it is as asked', [ACCOUNT_NUMBER], 'unknown form'],
     ['that it is no JSON', `<p>${ACCOUNT_NUMBER}</p>`, 'is not JSON'],
@@ -334,10 +334,27 @@ describe('the adapter', () => {
       return all.findSessionByReference(clientReference);
     };
     expect(await find('failed', 'settled')).toEqual({ sessionId: 'settled', status: 'settled' });
-    expect(await find('failed', 'pending', 'processing')).toMatchObject({ status: 'processing', others: 1 });
+    const all = ['failed', 'pending', 'refunded', 'processing', 'settled'];
+    for (const [at, status] of all.entries()) {
+      const others = Math.max(at - 1, 0);
+      expect(await find(...all.slice(0, at + 1))).toEqual({
+        sessionId: status,
+        status,
+        ...(others > 0 && { others }),
+      });
+    }
     expect(await find('failed', 'failed')).toEqual({ sessionId: 'failed', status: 'failed' });
     // Each id is the status: this is one payout, shown twice.
     expect(await find('settled', 'settled')).toEqual({ sessionId: 'settled', status: 'settled' });
+  });
+
+  it('asks about no payout whose cancellation has no answer: another time-out would pass', async () => {
+    const down = answering(() => Response.json({}, { status: 503 }));
+    await expect(down.provider.closeSession('abc')).rejects.toMatchObject({
+      code: 'RAMP_UNAVAILABLE',
+      message: expect.stringContaining('POST /payouts/abc/cancel') as string,
+    });
+    expect(down.asked).toHaveLength(1);
   });
 
   it('follows no redirection, which would take the key elsewhere', async () => {
@@ -434,6 +451,7 @@ describe('the throttle', () => {
     await throttle.acquire();
     const waiting = throttle.acquire();
     throttle.pauseFor(60_000);
+    throttle.pauseFor(1);
     await expect(waiting).rejects.toThrow('no request is free for');
   });
 

@@ -46,7 +46,8 @@ function partner(...answers: (string | undefined)[]) {
 
 function providerAt({ fetch: answer }: ReturnType<typeof partner>) {
   return createHttpProvider({
-    url: 'https://ramp.example',
+    // A slash at its end is the same address.
+    url: 'https://ramp.example/',
     apiKey: 'key',
     callbackSecrets: [SECRET],
     fetch: answer,
@@ -86,6 +87,7 @@ describe('the ramp provider', () => {
     expect(server.sent[1]?.body).toEqual(wanted);
     expect(server.sent[1]?.headers.get('idempotency-key')).toBe(reference);
     expect(server.sent[1]?.headers.get('authorization')).toBe('Bearer key');
+    expect(server.sent[1]?.headers.get('content-type')).toBe('application/json');
   });
 
   it('signs its callback as the page shows', async () => {
@@ -107,10 +109,11 @@ describe('the indexer', () => {
     const registration = text.json[4] ?? '';
     const { url, ...expected } = JSON.parse(registration) as { url: string };
     const server = partner(registration);
-    const options = { url: 'https://indexer.example', fetch: server.fetch, timeoutMs: 1000 };
+    const options = { url: 'https://indexer.example/', fetch: server.fetch, timeoutMs: 1000 };
     expect(await createIndexerClient(options).registerWebhook(url, ['*'])).toEqual({ url, ...expected });
     expect(new URL(url).pathname).toBe(HOOK_PATHS.retirements);
     expect(server.sent[0]).toMatchObject({ request: 'POST /webhooks', body: { url, events: ['*'] } });
+    expect(server.sent[0]?.headers.get('content-type')).toBe('application/json');
   });
 
   it('delivers in the forms that the page shows', () => {
