@@ -5,7 +5,7 @@
 import type { Config } from '../config/config.ts';
 import type { Db } from '../db/connection.ts';
 import { hasTable } from './hasTable.ts';
-import { hookUrlOf } from '../lib/hookUrls.ts';
+import { retirementsHookUrlOf } from '../lib/hookUrls.ts';
 import { createIndexerClient, type IndexerClient } from '../indexer/client.ts';
 import { runCheck, pass, warn, fail, type Check } from '../ledger/network/check.ts';
 import { familyOf } from '../ledger/network/families.ts';
@@ -52,7 +52,7 @@ async function checkHealth(indexer: IndexerClient, url: string): Promise<Check> 
 }
 
 function checkReachable({ PUBLIC_URL }: Config, indexerUrl: string): Check {
-  const hook = hookUrlOf(PUBLIC_URL, 'retirements');
+  const hook = retirementsHookUrlOf(PUBLIC_URL);
   return leadsToThisMachine(PUBLIC_URL) && !leadsToThisMachine(indexerUrl)
     ? warn(
         'deliveries',
@@ -64,7 +64,7 @@ function checkReachable({ PUBLIC_URL }: Config, indexerUrl: string): Check {
 
 /** The indexer's list and the database have to agree. */
 async function checkRegistration(config: Config, indexer: IndexerClient, db: Db): Promise<Check> {
-  const hook = hookUrlOf(config.PUBLIC_URL, 'retirements');
+  const hook = retirementsHookUrlOf(config.PUBLIC_URL);
   const listed = await indexer.listWebhooks();
   const live = (await hasTable(db, 'indexer_registrations')) ? await findLiveRegistration(db) : null;
   if (live === null) return warn('registration', 'none: nothing is delivered', CALL_WATCH);

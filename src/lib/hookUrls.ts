@@ -6,6 +6,6 @@ export const HOOK_PATHS = {
   payoutSettled: '/api/webhooks/payout-settled',
 } as const;
 
-export function hookUrlOf(publicUrl: string, hook: keyof typeof HOOK_PATHS): string {
-  return new URL(HOOK_PATHS[hook], publicUrl).href;
+export function retirementsHookUrlOf(publicUrl: string): string {
+  return new URL(HOOK_PATHS.retirements, publicUrl).href;
 }

@@ -3,7 +3,6 @@
  */
 import type { Clock } from '../lib/clock.ts';
 import type { Db } from '../db/connection.ts';
-import type { Logger } from '../lib/logger.ts';
 import { createHttpProvider } from './http/httpProvider.ts';
 import { createRequestThrottle } from './http/requestThrottle.ts';
 import { createManualProvider, type ManualControls } from './manual/manualProvider.ts';
@@ -31,14 +30,7 @@ const PROVIDER_TIMEOUT_MS = 15_000;
 
 export function createRamp(
   settings: RampSettings,
-  deps: {
-    db: Db;
-    clock: Clock;
-    random: (size: number) => Uint8Array;
-    /** The public address of POST /api/webhooks/payout-settled. */
-    callbackUrl: string;
-    log: Pick<Logger, 'warn'>;
-  },
+  deps: { db: Db; clock: Clock; random: (size: number) => Uint8Array },
 ): Ramp {
   if (settings.kind === 'http') {
     return {
@@ -51,6 +43,6 @@ export function createRamp(
       manual: null,
     };
   }
-  const provider = createManualProvider({ ...settings, ...deps, fetch });
+  const provider = createManualProvider({ ...settings, ...deps });
   return { provider, manual: provider };
 }

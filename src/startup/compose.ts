@@ -17,7 +17,7 @@ import { updateRecordDates } from '../feed/updateRecordDates.ts';
 import { createFeedFiller } from '../feed/feedFiller.ts';
 import { openTokenRevocations } from '../identity/tokenRevocations.ts';
 import { MAX_TOKEN_SECONDS } from '../config/settings.ts';
-import { hookUrlOf } from '../lib/hookUrls.ts';
+import { retirementsHookUrlOf } from '../lib/hookUrls.ts';
 import { createIndexerClient } from '../indexer/client.ts';
 import { createExpiryWorker } from '../jobs/expiryRuns.ts';
 import { createNightlyExpiry } from '../jobs/nightlyExpiry.ts';
@@ -191,13 +191,7 @@ async function composeDependencies(options: ComposeOptions): Promise<Dependencie
   });
   const feed = { db, network, clock, feedSignal };
   const feedFiller = createFeedFiller({ ...feed, log, feedCompareIntervalMs: options.feedCompareIntervalMs });
-  const ramp = createRamp(options.ramp, {
-    db,
-    clock,
-    random,
-    callbackUrl: hookUrlOf(options.publicUrl, 'payoutSettled'),
-    log,
-  });
+  const ramp = createRamp(options.ramp, { db, clock, random });
   const submission: SubmissionDependencies = {
     db,
     network,
@@ -227,7 +221,7 @@ async function composeDependencies(options: ComposeOptions): Promise<Dependencie
     follower: createFeedFollower({ db, publicReads, feedSignal, log }),
     changeFollower: createChangeFollower({ db, stateSignal, log }),
     indexer: openIndexer(options),
-    retirementsHookUrl: hookUrlOf(options.publicUrl, 'retirements'),
+    retirementsHookUrl: retirementsHookUrlOf(options.publicUrl),
     ramp: ramp.provider,
     manualRamp: ramp.manual,
     approvalPolicy: options.approvalPolicy ?? NO_APPROVALS,

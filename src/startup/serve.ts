@@ -13,7 +13,7 @@ import type { DocumentRules } from '../http/documents/documentSource.ts';
 import { readTrustedDocuments } from '../http/documents/trustedDocuments.ts';
 import { createGraphiqlPage } from '../http/pages/graphiql.ts';
 import { startEmbeddedIndexer } from '../indexer/embedded/startEmbeddedIndexer.ts';
-import { hookUrlOf } from '../lib/hookUrls.ts';
+import { retirementsHookUrlOf } from '../lib/hookUrls.ts';
 import type { ClockControl } from '../ledger/network/family.ts';
 import { familyOf } from '../ledger/network/families.ts';
 import { hasEmbeddedIndexer } from '../ledger/network/family.ts';
@@ -57,7 +57,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   const family = familyOf(config.ledger);
   const hasOwnIndexer = config.INDEXER_URL === undefined && hasEmbeddedIndexer(family);
   const indexer = hasOwnIndexer
-    ? await startIndexer(database, hookUrlOf(config.PUBLIC_URL, 'retirements'), log, stops)
+    ? await startIndexer(database, retirementsHookUrlOf(config.PUBLIC_URL), log, stops)
     : { url: config.INDEXER_URL ?? null, token: config.INDEXER_TOKEN };
   const indexerUrl = indexer.url;
   const app = await buildApp({

@@ -1,7 +1,7 @@
 /**
  * The manual ramp provider: a person pays out, and an operator records it. Sessions are stored in the
- * platform's database; a changed status reaches the platform as from any provider, by an HTTP callback that
- * is only a hint.
+ * platform's database. A status that an operator records makes the platform's session due in the same
+ * transaction, so this provider sends no callback.
  */
 import { eq } from 'drizzle-orm';
 import type { Clock } from '../../lib/clock.ts';
@@ -9,7 +9,6 @@ import type { Db, Tx } from '../../db/connection.ts';
 import { readDatabaseTime } from '../../db/databaseTime.ts';
 import { manualRampSessions } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
-import type { Logger } from '../../lib/logger.ts';
 import { readCallbackBody } from '../callbackBody.ts';
 import type { RampAnswer, RampProvider, RampSession } from '../port.ts';
 import { MANUAL_PROVIDER } from '../providerName.ts';
@@ -20,16 +19,12 @@ interface ManualProviderOptions extends ManualPrices {
   db: Db;
   clock: Clock;
   random: (size: number) => Uint8Array;
-  /** The public address of POST /api/webhooks/payout-settled. */
-  callbackUrl: string;
-  fetch: typeof fetch;
-  log: Pick<Logger, 'warn'>;
 }
 
 export interface ManualControls {
   /**
-   * Records the status that an operator states. Sends a callback, which may fail: the platform polls as well.
-   * @param confirm checks the change's condition in the same transaction: when it throws, nothing changes
+   * Records the status that an operator states.
+   * @param confirm works in the same transaction, before the change: when it throws, nothing changes
    * @throws DomainError NOT_FOUND; CONFLICT when the payout has ended, or another person makes it
    */
   setStatus(
@@ -43,8 +38,6 @@ type ManualProvider = RampProvider & ManualControls;
 
 /** Random bytes of a session's id, enough that the id can't be guessed. */
 const SESSION_ID_BYTES = 24;
-/** The platform answers callbacks within ten seconds. */
-const CALLBACK_TIMEOUT_MS = 12_000;
 
 export function createManualProvider(options: ManualProviderOptions): ManualProvider {
   const { db, clock } = options;
@@ -103,7 +96,6 @@ export function createManualProvider(options: ManualProviderOptions): ManualProv
         const isThere = await changeManualStatus(tx, sessionId, change, { at: clock.now() });
         if (!isThere) throw noManualSession(sessionId);
       });
-      await callBack(options, sessionId);
       return { sessionId, status: change.status };
     },
   };
@@ -132,20 +124,4 @@ function noSession(sessionId: string): string {
 /** The error for operators, who name a session by the provider's id. */
 export function noManualSession(sessionId: string): DomainError {
   return new DomainError('NOT_FOUND', noSession(sessionId), { field: 'input.sessionId' });
-}
-
-async function callBack(options: ManualProviderOptions, sessionId: string): Promise<void> {
-  try {
-    const response = await options.fetch(options.callbackUrl, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ sessionId }),
-      redirect: 'error',
-      signal: AbortSignal.timeout(CALLBACK_TIMEOUT_MS),
-    });
-    await response.body?.cancel();
-    if (!response.ok) throw new Error(`answered with status ${response.status}`);
-  } catch (error) {
-    options.log.warn({ providerSessionId: sessionId, err: error }, 'callback of the manual provider failed');
-  }
 }

@@ -1,6 +1,6 @@
 /**
- * setManualSessionStatus: an operator sets the status of a payout at the manual provider, which then calls
- * the platform's webhook as any provider would.
+ * setManualSessionStatus: an operator sets the status of a payout at the manual provider. The session is due
+ * from the same commit on.
  */
 import { and, eq, getTableColumns, sql } from 'drizzle-orm';
 import { manualRampSessions, offRampSessions } from '../../db/tables/index.ts';
@@ -35,7 +35,7 @@ export async function setManualSessionStatus(
   const manualRamp = requireManualRamp(deps);
   if (status === 'processing') await requireHeld(deps, sessionId);
   const session = await manualRamp.setStatus(sessionId, change, async (tx) => {
-    // The callback may be lost, and an ended session is looked at only once an hour. The session is locked
+    // Otherwise the poll comes late: an ended session is looked at only once an hour. The session is locked
     // first.
     await noteHint(tx, deps.ramp.name, sessionId);
     await grant?.confirm(tx);

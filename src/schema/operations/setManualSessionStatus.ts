@@ -101,8 +101,7 @@ builder.mutationField('setManualSessionStatus', (t) =>
   t.field({
     ...forRoles(
       ['operator'],
-      'Sets the status of a session at the manual provider, which then calls the payout webhook like any other ' +
-        'provider. Set PROCESSING before you pay: the farmer can cancel a PENDING payout, and the response to ' +
+      'Sets the status of a session at the manual provider. Set PROCESSING before you pay: the farmer can cancel a PENDING payout, and the response to ' +
         'PROCESSING has the complete account to pay to. Every status except PROCESSING may need approval ' +
         '(`approvalRequest`). Setting the current status again needs none, unless the payment reference differs. ' +
         'Errors: NOT_FOUND; CONFLICT when another provider is configured, when PROCESSING or PENDING is set for a ' +
