@@ -76,26 +76,32 @@ describe('deliveries while the database is away', () => {
 });
 
 describe('refused deliveries', () => {
-  it('use up the patience with an address: the next ones are dropped before they are read', async () => {
-    let handled = 0;
-    const refuse = async () => {
-      handled += 1;
-      return 'unverified';
-    };
-    const accept = async () => void (handled += 1);
-    const server = await serve({}, { hooks: { retirements: refuse, payoutSettled: accept } });
-    const deliver = async (path: string) => {
-      const response = await fetch(server.url + path, { method: 'POST', body: '{}' });
-      expect([response.status, await response.text()]).toEqual([200, '']);
-    };
-    // Accepted deliveries cost the address nothing.
-    for (let i = 0; i < 10; i++) await deliver('/api/webhooks/payout-settled');
-    for (let i = 0; i < 130; i++) await deliver('/api/hooks/retirements');
-    await deliver('/api/webhooks/payout-settled');
-    expect(handled).toBe(130);
-    // The address's requests are not affected.
-    expect((await askOver('http', server.api, HELLO)).errors).toEqual([]);
-  });
+  it.each<[string, RequestInit]>([
+    ['their handler does not believe', { body: '{}' }],
+    ['are too long', { body: 'x'.repeat(256 * 1024 + 1) }],
+    ['are encoded', { body: '{}', headers: { 'content-encoding': 'gzip' } }],
+  ])(
+    'that %s use up the patience with an address: the next ones are dropped before they are read',
+    async (_, refused) => {
+      let accepted = 0;
+      const refuse = async () => 'unverified';
+      const accept = async () => void (accepted += 1);
+      const server = await serve({}, { hooks: { retirements: refuse, payoutSettled: accept } });
+      const deliver = async (path: string, init: RequestInit) => {
+        const response = await fetch(server.url + path, { method: 'POST', ...init });
+        await response.text();
+        return response;
+      };
+      // Accepted deliveries cost the address nothing.
+      for (let i = 0; i < 130; i++) await deliver('/api/webhooks/payout-settled', { body: '{}' });
+      for (let i = 0; i < 120; i++) await deliver('/api/hooks/retirements', refused);
+      const dropped = await deliver('/api/webhooks/payout-settled', { body: '{}' });
+      expect([dropped.status, dropped.headers.get('connection')]).toEqual([200, 'close']);
+      expect(accepted).toBe(130);
+      // The address's requests are not affected.
+      expect((await askOver('http', server.api, HELLO)).errors).toEqual([]);
+    },
+  );
 
   it('take turns by address: those of one, which wait for long, leave room for those of another', async () => {
     const begun: string[] = [];
@@ -116,6 +122,7 @@ describe('refused deliveries', () => {
     const sockets = await Promise.all(Array.from({ length: 201 }, () => deliver('127.0.0.1')));
     // The allowed number is under way, as many wait, and one delivery is refused.
     await until(() => log.length > 0);
+    expect(log[0]).toMatchObject({ message: 'deliveries were refused', fields: { reasons: ['OVERLOADED'] } });
     sockets.push(await deliver('127.0.0.2'));
     await expect.poll(() => log.length).toBeGreaterThan(1);
     end();

@@ -6,11 +6,12 @@ import { inspect } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import { signBody } from '../../../src/lib/signature.ts';
-import { createHttpProvider } from '../../../src/ramp/http/httpProvider.ts';
+import { CALLBACK_SIGNATURE_HEADER, createHttpProvider } from '../../../src/ramp/http/httpProvider.ts';
 import { createRequestThrottle } from '../../../src/ramp/http/requestThrottle.ts';
 import type { OpenSessionRequest, RampProvider } from '../../../src/ramp/port.ts';
 import { cashOut } from '../../../src/resolvers/warehouse/offRamp/cashOut.ts';
 import { findOffRampSession } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
+import { createPayoutHook } from '../../../src/webhooks/payoutSettled.ts';
 import { startMarketplace, type Marketplace } from '../../support/http/marketplace.ts';
 import { RAMP_API_KEY, startRampServer, type RampServer } from '../../../devnet/rampServer.ts';
 import {
@@ -531,6 +532,10 @@ describe('the whole with an HTTP provider', () => {
   it('does not even look when a callback is not signed by the provider', async () => {
     const session = await depositedCashOut(marketplace.app);
     expect(await server.callBack(webhookUrl(), session.providerSessionId, OLD_SECRET)).toBe(200);
+    const body = Buffer.from(JSON.stringify({ sessionId: session.providerSessionId }));
+    const headers = { [CALLBACK_SIGNATURE_HEADER]: signBody(OLD_SECRET, body) };
+    const delivery = { body, headers, requestId: 'r', remoteAddress: '127.0.0.1' };
+    expect(await createPayoutHook(marketplace.app.dependencies)(delivery)).toBe('unverified');
     expect(await findOffRampSession(marketplace.app.dependencies, session.id)).toMatchObject({ hints: 0 });
   });
 

@@ -29,6 +29,7 @@ import { noteHint } from '../../../src/resolvers/warehouse/offRamp/receivePayout
 import { releaseEffects } from '../../../src/resolvers/warehouse/offRamp/offRampEffects.ts';
 import { cancelCashOut } from '../../../src/resolvers/warehouse/offRamp/cancelCashOut.ts';
 import { stepOffRampSession } from '../../../src/resolvers/warehouse/offRamp/stepOffRampSession.ts';
+import { createPayoutHook } from '../../../src/webhooks/payoutSettled.ts';
 import { hasLockWait } from '../../support/database/lockWaits.ts';
 import { landOutside } from '../../support/burnOutside.ts';
 import { withFaults, type FaultPlan } from '../../support/faults/faultyNetwork.ts';
@@ -228,6 +229,13 @@ describe('webhooks', () => {
       JSON.stringify({ sessionId: "' OR 1=1 --" }),
     ];
     for (const body of forged) expect(await webhook(body)).toEqual({ status: 200, body: '' });
+    const hook = createPayoutHook(platform.dependencies);
+    const delivery = { headers: {}, requestId: 'r', remoteAddress: '127.0.0.1' };
+    for (const body of forged) {
+      const refusal = await hook({ ...delivery, body: Buffer.from(body) });
+      // Each counts against the address that it came from.
+      expect(refusal, body).toMatch(/^(not-a-callback|unknown-session)$/);
+    }
     for (const id of [guess, 'x', "' OR 1=1 --"]) expect(ramp.looksAt(id)).toBe(0);
   });
 
@@ -675,6 +683,7 @@ describe('setManualSessionStatus', () => {
     await set(first, 'processing');
     await set(first, 'pending');
     await set(second, 'processing');
+    await expect(set(first, 'processing')).rejects.toMatchObject({ code: 'CONFLICT' });
     // An operator may take over from another one who has not paid.
     await set(first, 'pending');
     await set(first, 'processing');
