@@ -9,10 +9,10 @@ import type { Dependencies } from '../../src/resolvers/core/dependencies.ts';
 export async function storeRegistration(
   dependencies: Pick<Dependencies, 'db' | 'ids' | 'sealer' | 'retirementsHookUrl'>,
   secret: string,
-  { isReplaced = false } = {},
+  { isReplaced = false, agoMs = 0 } = {},
 ): Promise<string> {
   const { db, ids, sealer, retirementsHookUrl: url } = dependencies;
-  const [id, createdAt] = [ids.next(), new Date()];
+  const [id, createdAt] = [ids.next(), new Date(Date.now() - agoMs)];
   await db.insert(indexerRegistrations).values({
     id,
     url,

@@ -14,6 +14,8 @@ import { purchase } from '../../../src/resolvers/carbon/purchase.ts';
 import { receiveDelivery } from '../../../src/resolvers/carbon/receiveDelivery.ts';
 import { retire as retireCredits } from '../../../src/resolvers/carbon/retire.ts';
 import { watchRetirements } from '../../../src/resolvers/operations/watchRetirements.ts';
+import { signBody } from '../../../src/lib/signature.ts';
+import { createRetirementsHook } from '../../../src/webhooks/retirementsHook.ts';
 import { storeRegistration } from '../../support/indexerRegistrations.ts';
 import { startMarketplace, type Marketplace } from '../../support/http/marketplace.ts';
 import { projectInput } from '../../../devnet/platform.ts';
@@ -181,6 +183,31 @@ describe('deliveries', () => {
     await expect.poll(() => records(tokenAddress)).toMatchObject([{ beneficiary: 'Early Ltd' }]);
     await watchRetirements(dependencies);
     secret = await liveSecret();
+  });
+
+  it('count against their address where they are signed with no secret, or with one replaced long ago', async () => {
+    const { dependencies } = market.app;
+    const body = Buffer.from('{"data":{"beneficiary":"x","contract":"C"}}');
+    const hook = createRetirementsHook(dependencies, {
+      signatureHeaders: ['x-other', 'X-Service-Signature'],
+    });
+    const outcome = (signature: string) =>
+      hook({
+        body,
+        headers: { 'x-service-signature': signature },
+        requestId: 'r',
+        remoteAddress: '127.0.0.1',
+      });
+    await storeRegistration(dependencies, 'replaced a little ago', { isReplaced: true, agoMs: 4 * 60_000 });
+    await storeRegistration(dependencies, 'replaced long ago', { isReplaced: true, agoMs: 6 * 60_000 });
+    for (const key of [secret, 'replaced a little ago'])
+      expect(await outcome(signBody(key, body))).toBeNull();
+    for (const key of ['replaced long ago', 'another secret', ''])
+      expect(await outcome(signBody(key, body))).toBe('unverified');
+    // What can be no signature costs no statement.
+    const db = null as unknown as typeof dependencies.db;
+    const delivery = { rawBody: body, signature: 'sha256=00' };
+    expect(await receiveDelivery({ ...dependencies, db }, delivery)).toBe('unverified');
   });
 
   it('takes an oversize body without keeping it', async () => {

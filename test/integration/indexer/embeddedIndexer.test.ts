@@ -248,6 +248,38 @@ describe('deliveries', () => {
     expect(receiver.begun()).toBe(4);
   });
 
+  it('delivers events that no notification names, more than one claim has of them, at the next poll', async () => {
+    const receiver = await receive();
+    const first = await start();
+    await clientOf(first).registerWebhook(receiver.url, ['unnamed']);
+    await first.stop();
+    const handle = { db: database.handle.db, listen: async () => async () => {} };
+    await start({ handle, takesMany: () => true, pollMs: 20 });
+    const tokenAddress = await mintedCarbon(network, 1n);
+    await land(network, retire(tokenAddress, TONNE));
+    await database.handle.sql`
+      INSERT INTO embedded_network.events (id, contract, event_type, ledger, tx_hash, timestamp, data)
+      SELECT 'unnamed-' || n, e.contract, 'unnamed', e.ledger, e.tx_hash, e.timestamp, e.data
+      FROM embedded_network.events e, generate_series(1, 150) n
+      WHERE e.contract = ${tokenAddress} AND e.event_type = 'retired'`;
+    const countOf = ({ rawBody }: Delivered) =>
+      (JSON.parse(rawBody.toString('utf8')) as { events: IndexedEvent[] }).events.length;
+    await expect
+      .poll(() => receiver.delivered.reduce((sum, delivery) => sum + countOf(delivery), 0), EVENTUALLY)
+      .toBe(150);
+  });
+
+  it('drops what is queued for a receiver that hangs when it stops', async () => {
+    const hanging = await receive(null);
+    const indexer = await start({ deliveryTimeoutMs: 1_000 });
+    await clientOf(indexer).registerWebhook(hanging.url, ['retired']);
+    const tokenAddress = await mintedCarbon(network, 40n);
+    await Promise.all(Array.from({ length: 40 }, () => land(network, retire(tokenAddress, TONNE))));
+    await expect.poll(() => hanging.begun(), EVENTUALLY).toBeGreaterThan(0);
+    await indexer.stop();
+    expect(hanging.begun()).toBeLessThan(40);
+  });
+
   it('delivers what was published while no indexer ran, but nothing from before the registration', async () => {
     const receiver = await receive();
     const tokenAddress = await mintedCarbon(network, 5n);

@@ -50,6 +50,12 @@ describe('the indexer client', () => {
     );
   });
 
+  it('reads as many registrations as the embedded indexer holds, with the longest addresses', async () => {
+    const url = `http://localhost/${'x'.repeat(2_000)}`;
+    const listed = Array.from({ length: 100 }, (_, i) => ({ id: String(i), url, events: ['*'] }));
+    expect(await (await clientOf(answering(200, listed))).listWebhooks()).toEqual(listed);
+  });
+
   it.each(['.', '..'])('takes %s for no id: removing it would be removing something else', async (id) => {
     const registration = { id, url: 'http://localhost/', events: ['*'], secret: 's' };
     await expect((await clientOf(answering(200, [registration]))).listWebhooks()).rejects.toMatchObject(
@@ -74,7 +80,14 @@ describe('the indexer client', () => {
     ['answers with an error', answering(500, { ok: false })],
     ['answers with something else', answering(200, { hello: 'world' })],
     ['answers with no JSON', (_request, response) => response.end('<html>')],
-    ['sends elsewhere', (_request, response) => response.writeHead(302, { location: '/health' }).end()],
+    [
+      'sends elsewhere',
+      ({ url }, response) =>
+        url === '/health'
+          ? response.writeHead(302, { location: '/other' }).end()
+          : response.end(JSON.stringify({ ok: true })),
+    ],
+    ['answers with more than it has to say', answering(200, { ok: true, more: 'x'.repeat(256 * 1024) })],
     ['hangs up', (request) => request.socket.destroy()],
     ['never answers', () => {}],
     ['begins and never ends', (_request, response) => response.writeHead(200).write('{"ok":')],
