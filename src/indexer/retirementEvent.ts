@@ -48,7 +48,7 @@ const someEvents = z.object({ events: z.array(z.unknown()).max(MAX_EVENTS_PER_DE
 /** Fields in which indexers of the specification's shape may name the retirement. All are optional. */
 const specifiedShape = z.object({
   data: z.object({
-    beneficiary: z.unknown().refine((value) => value !== undefined),
+    beneficiary: z.unknown(),
     contract: text.optional().catch(undefined),
     tokenAddress: text.optional().catch(undefined),
     index: recordIndex.optional().catch(undefined),
