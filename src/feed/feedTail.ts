@@ -24,10 +24,9 @@ interface TailDependencies {
 
 const LOST = 'the database has lost records of the feed: the subscriptions to it end';
 
-/** The newest records: all with a position in (start, end]. */
+/** The newest records: all with a position from the first one's up to `end`. */
 export function createTail(deps: TailDependencies) {
   let records: PlacedRecord[] = [];
-  let start = 0n;
   let end = -1n;
   let history = 0;
   const pageAfter = createPages();
@@ -58,20 +57,20 @@ export function createTail(deps: TailDependencies) {
     records = [...records, ...fresh].slice(-TAIL_SIZE);
     const last = records.at(-1) ?? null;
     end = last?.position ?? 0n;
-    start = (records[0]?.position ?? 1n) - 1n;
     ends.note(last);
     waiting.wakeAll();
   }
 
-  /** Ends all subscriptions. Their clients resume, and a cursor whose record was lost is refused. */
+  /**
+   * Ends all subscriptions, when the next read wakes them. Their clients resume, and a cursor whose record was
+   * lost is refused.
+   */
   function forget(): void {
     deps.log.warn({ position: String(end) }, LOST);
     records = [];
-    start = 0n;
     end = -1n;
     history += 1;
     ends.forget();
-    waiting.wakeAll();
   }
 
   return {
@@ -79,7 +78,8 @@ export function createTail(deps: TailDependencies) {
     history: () => history,
     ...waiting,
     pageOfTail(cursor: bigint, filter: FeedFilter): FeedPage | null {
-      return end < 0n || cursor < start ? null : pageAfter({ records, end }, cursor, filter);
+      const [first] = records;
+      return first && cursor < first.position - 1n ? null : pageAfter({ records, end }, cursor, filter);
     },
     endBefore: ends.before,
     refresh,
@@ -201,7 +201,7 @@ function createPages() {
 /** The index of the first record after `cursor`: computed, because every subscriber asks for every event. */
 function firstAfter(records: readonly FeedRecord[], cursor: bigint): number {
   const [first] = records;
-  if (first === undefined || cursor < first.position) return 0;
+  if (first === undefined) return 0;
   let index = Math.min(Number(cursor - first.position) + 1, records.length);
   // Positions have no gaps; if a restored database has one, an event would be left out without this loop.
   while ((records[index - 1]?.position ?? cursor) > cursor) index -= 1;

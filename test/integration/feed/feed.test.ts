@@ -2,11 +2,11 @@
  * The feed across instances: no gap and no repeat, from any cursor, in commit order.
  */
 import { sql } from 'drizzle-orm';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Platform } from '../../../src/startup/compose.ts';
 import { openDatabase, type DatabaseHandle } from '../../../src/db/connection.ts';
 import type { FeedFilter } from '../../../src/feed/feedFilter.ts';
-import type { FeedRecord } from '../../../src/feed/followFeed.ts';
+import { createFeedFollower, type FeedRecord } from '../../../src/feed/followFeed.ts';
 import { fillToken } from '../../../src/feed/fillToken.ts';
 import { readHead } from '../../../src/feed/readFeed.ts';
 import { recordSettled } from '../../../src/feed/recordSettled.ts';
@@ -178,6 +178,31 @@ describe('retirementFeed', () => {
     const next = feed.next();
     await feed.return();
     expect(await next).toEqual({ value: undefined, done: true });
+  });
+
+  it('ends all subscriptions when it is closed, and works no more', async () => {
+    const { db, publicReads, feed, log } = first.dependencies;
+    let listeners = 0;
+    const onNotify: typeof feed.feedSignal.onNotify = (listener) => {
+      const unlisten = feed.feedSignal.onNotify(listener);
+      listeners += 1;
+      return () => {
+        listeners -= 1;
+        unlisten();
+      };
+    };
+    const feedSignal = { ...feed.feedSignal, onNotify };
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const follower = createFeedFollower({ db, publicReads, feedSignal, log });
+    await follower.start();
+    const waiting = follower.follow({ filter: {}, after: await readHead(db) }).next();
+    expect([listeners, vi.getTimerCount()]).toEqual([1, 1]);
+    follower.close();
+    expect(await waiting).toEqual({ value: undefined, done: true });
+    const late = follower.follow({ filter: {}, after: 0n });
+    expect(await late.next()).toEqual({ value: undefined, done: true });
+    expect([listeners, vi.getTimerCount()]).toEqual([0, 0]);
   });
 
   it('sends a subscriber with a filter what matches, replayed and live, from any cursor', async () => {
