@@ -124,8 +124,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     waitMs: TURN_WAIT_MS,
   });
   const { server, awaited } = createLimitedServer(timeouts, limits);
-  const stopSweep = endStalledSockets(server, options.socketStallMs);
-  let isClosing = false;
+  endStalledSockets(server, options.socketStallMs);
 
   server.on('request', (request, response) => {
     const remoteAddress = remoteAddressOf(request);
@@ -150,7 +149,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     // A connection that breaks before the upgrade is not a failure.
     socket.on('error', () => undefined);
-    const refusal = isClosing ? '503 Service Unavailable' : refusalOfUpgrade(request, options);
+    const refusal = refusalOfUpgrade(request, options);
     if (refusal === null) websockets.upgrade(request, socket, head);
     else refuseUpgrade(socket, refusal);
   });
@@ -159,13 +158,11 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     listen: (port, host) => listen(server, port, host),
     close: async (graceMs) => {
       const closeAt = performance.now() + graceMs;
-      isClosing = true;
       awaited.endConnections();
       await closeServer(server, async () => {
         await websockets.close(graceMs);
         await awaitAnswers(awaited.list, closeAt);
       });
-      stopSweep();
     },
     load: () => ({
       unfinishedRequests: unfinished.total,
@@ -207,7 +204,6 @@ function listen(server: Server, port: number, host: string): Promise<number> {
 /** Takes no new connections, and closes the open ones when `awaitOpen` has resolved. */
 async function closeServer(server: Server, awaitOpen: () => Promise<unknown>): Promise<void> {
   const closed = new Promise((resolve) => server.close(resolve));
-  server.closeIdleConnections();
   await awaitOpen();
   server.closeAllConnections();
   await closed;

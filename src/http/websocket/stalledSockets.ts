@@ -20,8 +20,8 @@ interface Progress {
   idleSweeps: number;
 }
 
-/** Watches every connection of a server. @returns the function that stops it. */
-export function endStalledSockets(server: Server, stallMs: number = SOCKET_STALL_MS): () => void {
+/** Watches every connection of a server until the server is closed. */
+export function endStalledSockets(server: Server, stallMs: number = SOCKET_STALL_MS): void {
   const connections = new Map<Socket, Progress>();
   server.on('connection', (socket) => {
     connections.set(socket, { flushedBytes: 0, kernelQueueBytes: 0, idleSweeps: 0 });
@@ -32,7 +32,7 @@ export function endStalledSockets(server: Server, stallMs: number = SOCKET_STALL
       if (isStalled(socket, progress)) socket.destroy();
     }
   }, stallMs / SWEEPS_PER_STALL).unref();
-  return () => clearInterval(timer);
+  server.once('close', () => clearInterval(timer));
 }
 
 /** Counts sweeps, not time, so that a suspended process does not end its clients' connections. */
