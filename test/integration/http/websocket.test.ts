@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createClient } from 'graphql-ws';
 import type { Client, ClientOptions } from 'graphql-ws';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { WebSocket } from 'ws';
 import { ConnectionLost } from '../../../src/db/connectionLost.ts';
 import { DomainError } from '../../../src/lib/errors.ts';
@@ -390,6 +390,38 @@ describe('a websocket is closed', () => {
     const closed = closeOf(socket);
     await stopping.close(1000);
     expect((await closed).code).toBe(1001);
+  });
+
+  it('1001, or cut off after the grace when it does not close its side; no timer is left of either', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const stopping = await startServer();
+    const timers = vi.getTimerCount();
+    const gone = await openSocket(stopping.wsUrl);
+    gone.close();
+    await until(() => stopping.load().sockets === 0);
+    expect(vi.getTimerCount()).toBe(timers);
+    const [ready, silent] = [await openSocket(stopping.wsUrl), await openSocket(stopping.wsUrl)];
+    silent.pause();
+    const closed = closeOf(ready);
+    const stopped = stopping.close(1_000);
+    expect((await closed).code).toBe(1001);
+    await vi.advanceTimersByTimeAsync(1_000);
+    await stopped;
+    silent.terminate();
+    // The check for stalled sockets has ended, too.
+    expect(vi.getTimerCount()).toBe(timers - 1);
+  });
+
+  it('leaves no timer when all sockets are closed within the grace', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const stopping = await startServer();
+    const timers = vi.getTimerCount();
+    const closed = closeOf(await openSocket(stopping.wsUrl));
+    await stopping.close(1_000);
+    await closed;
+    expect(vi.getTimerCount()).toBe(timers - 1);
   });
 
   /** A server that keeps the connections waiting from the given one on. */
