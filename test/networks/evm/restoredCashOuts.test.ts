@@ -71,7 +71,7 @@ const refundOf = (sessionId: string) =>
   encodeFunctionData({
     abi: settlementAbi,
     functionName: 'refundOffRamp',
-    args: [hashText(sessionId) as Hex],
+    args: [hashText(sessionId)],
   });
 
 async function found({ dependencies }: Instance): Promise<string[]> {

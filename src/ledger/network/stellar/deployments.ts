@@ -82,7 +82,7 @@ function readDeployments(
 ): Promise<boolean> {
   return readEvents(node, { from, contract, topics }, ({ value }) => {
     // (address, deployer, …)
-    const [address, deployer] = [plain(value)].flat() as unknown[];
+    const [address, deployer] = [plain(value)].flat();
     return typeof address === 'string' && typeof deployer === 'string' ? visit(address, deployer) : 'go on';
   });
 }
