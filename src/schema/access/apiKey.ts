@@ -3,7 +3,7 @@
  * revokeApiKey, which also closes the sockets and streams that the key opened.
  */
 import { visiblePart, type ApiKeyRow } from '../../identity/apiKeys.ts';
-import { ROLES, type Role, SUBJECT_FORM } from '../../identity/roles.ts';
+import { type Role, SUBJECT_FORM } from '../../identity/roles.ts';
 import {
   findApiKey,
   listApiKeys,
@@ -18,25 +18,24 @@ import { subject, idList, label, roleList } from '../core/text.ts';
 import { keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { visible } from '../core/visible.ts';
 import { builder } from '../core/builder.ts';
+import { enumOf } from '../core/enums.ts';
 import { fromTime, moment, momentOrNull, untilTime } from '../core/time.ts';
 import { IDEMPOTENCY_KEY, inputOf, payloadOf } from '../core/inputs.ts';
 
-const ROLE_MEANINGS: Readonly<Record<Role, string>> = {
-  admin: 'May do everything.',
-  operator: 'Runs the platform: reads all data except API keys and token revocations, and resolves reviews.',
-  developer: 'Submits projects and sets their prices.',
-  buyer: 'Buys, transfers and retires credits under the buyerId that equals its subject.',
-  warehouse: 'Confirms deposits for its warehouseIds.',
-  farmer: 'Cashes out and pledges receipts whose farmerId equals its subject.',
-  lender: 'Releases the pledges whose lenderId equals its subject.',
-};
-
-export const RoleEnum = builder.enumType('Role', {
-  description: 'A role of a token or an API key, which determines the operations that it may use.',
-  values: Object.fromEntries(
-    ROLES.map((role) => [role.toUpperCase(), { value: role, description: ROLE_MEANINGS[role] }]),
-  ) as Record<Uppercase<Role>, { value: Role; description: string }>,
-});
+export const RoleEnum = enumOf<Role>(
+  'Role',
+  'A role of a token or an API key, which determines the operations that it may use.',
+  {
+    admin: 'May do everything.',
+    operator:
+      'Runs the platform: reads all data except API keys and token revocations, and resolves reviews.',
+    developer: 'Submits projects and sets their prices.',
+    buyer: 'Buys, transfers and retires credits under the buyerId that equals its subject.',
+    warehouse: 'Confirms deposits for its warehouseIds.',
+    farmer: 'Cashes out and pledges receipts whose farmerId equals its subject.',
+    lender: 'Releases the pledges whose lenderId equals its subject.',
+  },
+);
 
 export const ApiKeyRef = builder.objectRef<ApiKeyRow>('ApiKey');
 

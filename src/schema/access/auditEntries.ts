@@ -16,29 +16,26 @@ import { ApiKeyRef, RoleEnum } from './apiKey.ts';
 import { keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { visible } from '../core/visible.ts';
 import { builder } from '../core/builder.ts';
+import { enumOf } from '../core/enums.ts';
 import { ErrorCodeEnum } from '../core/errorCode.ts';
 import { anyOf, FILTER_RULE, filterOf, within } from '../core/filters.ts';
 import { auditTarget, keyword, subject } from '../core/text.ts';
 import { encodeGlobalId, localId } from '../core/globalIds.ts';
 import { moment, momentOrNull } from '../core/time.ts';
 
-const AuditEntryKindEnum = builder.enumType('AuditEntryKind', {
-  description: 'The kind of operation that an entry of the audit log records.',
-  values: {
-    MUTATION: { description: 'A field of a mutation.' },
-    READ: {
-      description: 'A field of a query or subscription with which an operator read the data of others.',
-    },
-  } as const satisfies Record<AuditEntryKind, { description: string }>,
-});
-
-const AuditOutcomeEnum = builder.enumType('AuditOutcome', {
-  description: 'The outcome of a mutation.',
-  values: {
-    OK: { description: 'The mutation returned no error.' },
-    DRY_RUN: { description: 'The dry run found no error. Nothing was changed.' },
-    FAILED: { description: 'The mutation returned an error; `errorCode` has its code.' },
+const AuditEntryKindEnum = enumOf<AuditEntryKind>(
+  'AuditEntryKind',
+  'The kind of operation that an entry of the audit log records.',
+  {
+    MUTATION: 'A field of a mutation.',
+    READ: 'A field of a query or subscription with which an operator read the data of others.',
   },
+);
+
+const AuditOutcomeEnum = enumOf('AuditOutcome', 'The outcome of a mutation.', {
+  OK: 'The mutation returned no error.',
+  DRY_RUN: 'The dry run found no error. Nothing was changed.',
+  FAILED: 'The mutation returned an error; `errorCode` has its code.',
 });
 
 const AuditEntryRef = builder.objectRef<AuditEntry>('AuditEntry');

@@ -14,6 +14,7 @@ import { findSubmission } from '../../resolvers/operations/listSubmissions.ts';
 import { ProjectRef } from '../carbon/project.ts';
 import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
+import { enumOf } from '../core/enums.ts';
 import { isOperator, maySeeWarehouse } from '../core/caller.ts';
 import type { Context } from '../core/context.ts';
 import { anyOf, FILTER_RULE, filterOf, within } from '../core/filters.ts';
@@ -26,37 +27,25 @@ import { findVisibleSession, OffRampSessionRef } from '../warehouse/offRampSessi
 import { findVisibleReceipt, ReceiptRef } from '../warehouse/receipt.ts';
 import { moment, momentOrNull } from '../core/time.ts';
 
-const OPERATIONS: Readonly<Record<ApprovalOperation, readonly [name: string, description: string]>> = {
-  createProject: ['CREATE_PROJECT', '`createProject` for more tonnes than one person may mint.'],
-  createDeposit: ['CREATE_DEPOSIT', '`createDeposit` for more kilograms than one person may mint.'],
-  resolveSubmissionReview: ['RESOLVE_SUBMISSION_REVIEW', 'The mutation `resolveSubmissionReview`.'],
-  resolveOffRampSessionReview: [
-    'RESOLVE_OFF_RAMP_SESSION_REVIEW',
-    'The mutation `resolveOffRampSessionReview`.',
-  ],
-  resumeSigning: ['RESUME_SIGNING', 'The mutation `resumeSigning`.'],
-  setManualSessionStatus: [
-    'SET_MANUAL_SESSION_STATUS',
-    '`setManualSessionStatus` with any status except PROCESSING.',
-  ],
-};
-
-const ApprovalOperationEnum = builder.enumType('ApprovalOperation', {
-  description: 'A mutation that can require the approval of a second person.',
-  values: Object.fromEntries(
-    Object.entries(OPERATIONS).map(([value, [name, description]]) => [name, { value, description }]),
-  ) as Record<string, { value: ApprovalOperation; description: string }>,
-});
-
-const ApprovalStateEnum = builder.enumType('ApprovalRequestState', {
-  description: 'The state of a request for approval.',
-  values: {
-    AWAITING: { description: 'Nothing has been done yet: a second person has to decide.' },
-    APPROVED: { description: 'A second person approved the request, and the operation was done once.' },
-    REFUSED: { description: 'Another person refused the request; nothing was done.' },
-    WITHDRAWN: { description: 'The requester withdrew the request; nothing was done.' },
-    EXPIRED: { description: 'The request expired before a decision; nothing was done.' },
+const ApprovalOperationEnum = enumOf<ApprovalOperation>(
+  'ApprovalOperation',
+  'A mutation that can require the approval of a second person.',
+  {
+    createProject: '`createProject` for more tonnes than one person may mint.',
+    createDeposit: '`createDeposit` for more kilograms than one person may mint.',
+    resolveSubmissionReview: 'The mutation `resolveSubmissionReview`.',
+    resolveOffRampSessionReview: 'The mutation `resolveOffRampSessionReview`.',
+    resumeSigning: 'The mutation `resumeSigning`.',
+    setManualSessionStatus: '`setManualSessionStatus` with any status except PROCESSING.',
   },
+);
+
+const ApprovalStateEnum = enumOf('ApprovalRequestState', 'The state of a request for approval.', {
+  AWAITING: 'Nothing has been done yet: a second person has to decide.',
+  APPROVED: 'A second person approved the request, and the operation was done once.',
+  REFUSED: 'Another person refused the request; nothing was done.',
+  WITHDRAWN: 'The requester withdrew the request; nothing was done.',
+  EXPIRED: 'The request expired before a decision; nothing was done.',
 });
 
 const ApprovalTarget = builder.unionType('ApprovalTarget', {

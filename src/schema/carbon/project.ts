@@ -19,6 +19,7 @@ import { BooksBalancesRef } from './booksBalances.ts';
 import { MoneyRef } from '../core/money.ts';
 import { transactionsOf } from '../operations/networkTransaction.ts';
 import { builder } from '../core/builder.ts';
+import { enumOf } from '../core/enums.ts';
 import type { Context } from '../core/context.ts';
 import { actsAs, isOperator } from '../core/caller.ts';
 import { subscribeTo, UPDATES_UNTIL_FINAL } from '../core/updates.ts';
@@ -44,21 +45,14 @@ export const balancesOfProject = createRequiredBatch(
 
 const priceOfProject = createBatch(({ db }: Needs<'db'>, ids: readonly string[]) => readPrices(db, ids));
 
-const ProjectStateEnum = builder.enumType('ProjectState', {
-  description: "The state of a project's issuance.",
-  values: {
-    DEPLOYING: { description: 'The token is being deployed.' },
-    MINTING: {
-      description: 'The token is deployed, and the verified quantity is being minted into custody.',
-    },
-    OPEN: { description: 'The whole quantity is minted and for sale.' },
-    REFUSED: {
-      description:
-        'The network refused the token, or an operator ended the issuance. Nothing was issued, and the reference ' +
-        'can be used again.',
-    },
-    NEEDS_REVIEW: { description: 'An operator has to decide. Nothing is for sale.' },
-  },
+const ProjectStateEnum = enumOf('ProjectState', "The state of a project's issuance.", {
+  DEPLOYING: 'The token is being deployed.',
+  MINTING: 'The token is deployed, and the verified quantity is being minted into custody.',
+  OPEN: 'The whole quantity is minted and for sale.',
+  REFUSED:
+    'The network refused the token, or an operator ended the issuance. Nothing was issued, and the reference ' +
+    'can be used again.',
+  NEEDS_REVIEW: 'An operator has to decide. Nothing is for sale.',
 });
 
 export const ProjectRef = builder.objectRef<Project>('Project');
@@ -205,15 +199,12 @@ const ProjectFilterInput = builder.inputType('ProjectFilter', {
   }),
 });
 
-const ProjectOrderEnum = builder.enumType('ProjectOrder', {
-  description: 'The order of a list of projects.',
-  values: {
-    NEWEST: { description: 'By submission, newest first.' },
-    OLDEST: { description: 'By submission, oldest first.' },
-    VINTAGE_NEWEST: { description: 'By vintage year, latest first.' },
-    VINTAGE_OLDEST: { description: 'By vintage year, earliest first.' },
-    QUANTITY_LARGEST: { description: 'By verified quantity, largest first.' },
-  },
+const ProjectOrderEnum = enumOf('ProjectOrder', 'The order of a list of projects.', {
+  NEWEST: 'By submission, newest first.',
+  OLDEST: 'By submission, oldest first.',
+  VINTAGE_NEWEST: 'By vintage year, latest first.',
+  VINTAGE_OLDEST: 'By vintage year, earliest first.',
+  QUANTITY_LARGEST: 'By verified quantity, largest first.',
 });
 
 const CURSORS = {

@@ -17,27 +17,20 @@ import { idOf } from '../core/inputs.ts';
 import { ownedBy } from '../core/ownedBy.ts';
 import { visible } from '../core/visible.ts';
 import { builder } from '../core/builder.ts';
+import { enumOf } from '../core/enums.ts';
 import { ofProject } from './project.ts';
 import { moment, momentOrNull } from '../core/time.ts';
 import { anyOf, FILTER_RULE, filterOf, PROJECT_TOKENS, within } from '../core/filters.ts';
 import { subject } from '../core/text.ts';
 import { keysetCursors, listNames, pageOf } from '../core/paging.ts';
 
-const RetirementStateEnum = builder.enumType('RetirementState', {
-  description: 'The state of a retirement.',
-  values: {
-    PENDING: { description: 'The credits are held, and the burn is in progress in the background.' },
-    RETIRED: { description: 'The credits are permanently burned.' },
-    REFUSED: {
-      description:
-        'The network refused the burn, or an operator ended the retirement. Nothing was burned, and the credits ' +
-        'were returned to the buyer.',
-    },
-    NEEDS_REVIEW: {
-      description:
-        'No rule can decide whether the burn landed. The credits are held until an operator decides.',
-    },
-  },
+const RetirementStateEnum = enumOf('RetirementState', 'The state of a retirement.', {
+  PENDING: 'The credits are held, and the burn is in progress in the background.',
+  RETIRED: 'The credits are permanently burned.',
+  REFUSED:
+    'The network refused the burn, or an operator ended the retirement. Nothing was burned, and the credits ' +
+    'were returned to the buyer.',
+  NEEDS_REVIEW: 'No rule can decide whether the burn landed. The credits are held until an operator decides.',
 });
 
 export const RetirementRef = builder.objectRef<Retirement>('Retirement');

@@ -8,6 +8,7 @@ import { type Retirement, findRetirementsOfRecords } from '../../resolvers/carbo
 import { readSerialNumbers, type SerialNumbers } from '../../resolvers/carbon/serialNumbers.ts';
 import { createBatch } from '../core/batch.ts';
 import { builder, type ContractTypes } from '../core/builder.ts';
+import { enumOf } from '../core/enums.ts';
 import type { Context } from '../core/context.ts';
 import type { RetirementPurpose } from '../../resolvers/carbon/retirementPurpose.ts';
 import { RetirementRef } from './retirement.ts';
@@ -39,33 +40,23 @@ async function serialNumbersOf(
   return (await serialsByRetirement(context, retirement)) ?? null;
 }
 
-export const RetirementReasonEnum = builder.enumType('RetirementReason', {
-  description: 'The reason for retiring credits, as registries record it.',
-  values: {
-    VOLUNTARY_OFFSET: {
-      description: "To compensate for the beneficiary's own emissions, voluntarily.",
-    },
-    CONTRIBUTION: {
-      description:
-        'To contribute to climate action, without claiming to have compensated for emissions; also called ' +
-        'environmental benefit.',
-    },
-    COMPLIANCE: {
-      description:
-        'To meet an obligation under the law of the `jurisdiction`, which it requires, such as a carbon tax or an ' +
-        'emissions trading system.',
-    },
-    CORSIA: {
-      description:
-        "To meet an airline's obligation under CORSIA, the ICAO's scheme for international aviation.",
-    },
-    ARTICLE_6: {
-      description:
-        "Towards another country's nationally determined contribution, or other international mitigation, under Article 6 of " +
-        'the Paris Agreement.',
-    },
-  } as const,
-});
+export const RetirementReasonEnum = enumOf(
+  'RetirementReason',
+  'The reason for retiring credits, as registries record it.',
+  {
+    VOLUNTARY_OFFSET: "To compensate for the beneficiary's own emissions, voluntarily.",
+    CONTRIBUTION:
+      'To contribute to climate action, without claiming to have compensated for emissions; also called ' +
+      'environmental benefit.',
+    COMPLIANCE:
+      'To meet an obligation under the law of the `jurisdiction`, which it requires, such as a carbon tax or an ' +
+      'emissions trading system.',
+    CORSIA: "To meet an airline's obligation under CORSIA, the ICAO's scheme for international aviation.",
+    ARTICLE_6:
+      "Towards another country's nationally determined contribution, or other international mitigation, under Article 6 of " +
+      'the Paris Agreement.',
+  },
+);
 
 interface Period {
   from: string;

@@ -12,20 +12,18 @@ import {
 } from '../../resolvers/carbon/readRetirementTotals.ts';
 import { forPublic } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
+import { enumOf } from '../core/enums.ts';
 import { filterOf } from '../core/filters.ts';
 import { listCursors, listNames, pageOf } from '../core/paging.ts';
 import { projectOf, ProjectRef } from './project.ts';
 import { RetirementRecordFilterInput } from './recordFilter.ts';
 import { decimalTonnes } from './retirementRecord.ts';
 
-const RetirementGroupEnum = builder.enumType('RetirementGroup', {
-  description: 'The grouping of retirement totals.',
-  values: {
-    DAY: { description: 'By the day (UTC) of the burn, newest first.' },
-    PROJECT: { description: 'By project, largest first.' },
-    COUNTRY: { description: 'By the country of the project, largest first.' },
-    VINTAGE: { description: 'By the vintage year of the project, largest first.' },
-  } satisfies Record<RetirementGroup, object>,
+const RetirementGroupEnum = enumOf<RetirementGroup>('RetirementGroup', 'The grouping of retirement totals.', {
+  DAY: 'By the day (UTC) of the burn, newest first.',
+  PROJECT: 'By project, largest first.',
+  COUNTRY: 'By the country of the project, largest first.',
+  VINTAGE: 'By the vintage year of the project, largest first.',
 });
 
 const RetirementTotalRef = builder.objectRef<RetirementTotal>('RetirementTotal').implement({

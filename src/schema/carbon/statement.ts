@@ -3,6 +3,7 @@
  */
 import { listStatement, type StatementEntry } from '../../resolvers/carbon/readBuyerAccount.ts';
 import { builder } from '../core/builder.ts';
+import { enumOf } from '../core/enums.ts';
 import { FILTER_RULE, filterOf, PROJECT_TOKENS, within } from '../core/filters.ts';
 import { listNames, pageOf } from '../core/paging.ts';
 import { BuyerAccountRef, transferCursors } from './buyerAccount.ts';
@@ -20,22 +21,13 @@ import { RetirementRef } from './retirement.ts';
 
 const cursors = transferCursors('statement');
 
-const StatementEntryKind = builder.enumType('StatementEntryKind', {
-  description: "The reason why a buyer's balance changed.",
-  values: {
-    PURCHASE: { value: 'purchase', description: 'The buyer purchased credits.' },
-    RETIREMENT_HOLD: { value: 'retirement_hold', description: 'Credits were held for a retirement.' },
-    RETIREMENT_RETURN: {
-      value: 'retirement_return',
-      description:
-        'The network refused the burn, or an operator ended the retirement, and the credits were returned.',
-    },
-    CREDIT_TRANSFER: {
-      value: 'credit_transfer',
-      description:
-        'Credits came from another buyer or went to another buyer; the sign of `change` shows which.',
-    },
-  } as const,
+const StatementEntryKind = enumOf('StatementEntryKind', "The reason why a buyer's balance changed.", {
+  purchase: 'The buyer purchased credits.',
+  retirement_hold: 'Credits were held for a retirement.',
+  retirement_return:
+    'The network refused the burn, or an operator ended the retirement, and the credits were returned.',
+  credit_transfer:
+    'Credits came from another buyer or went to another buyer; the sign of `change` shows which.',
 });
 
 const purchaseOf = createRequiredBatch('purchase', findPurchases);

@@ -8,6 +8,7 @@ import type { SettlementDeployment } from '../../resolvers/operations/deployRamp
 import { forRoles } from '../core/access.ts';
 import { subjectOf } from '../core/caller.ts';
 import { builder } from '../core/builder.ts';
+import { enumOf } from '../core/enums.ts';
 import { IDEMPOTENCY_KEY, inputOf, payloadOf } from '../core/inputs.ts';
 import { moment } from '../core/time.ts';
 
@@ -23,17 +24,16 @@ const DeployRampSettlementInput = builder.inputType('DeployRampSettlementInput',
   }),
 });
 
-const SettlementDeploymentStateEnum = builder.enumType('SettlementDeploymentState', {
-  description: 'The state of the deployment of a settlement contract.',
-  values: {
-    DEPLOYING: { description: 'The contract is being deployed.' },
-    DEPLOYED: {
-      description: 'The contract is deployed. The server uses it once RAMP_SETTLEMENT_ADDRESS names it.',
-    },
-    REFUSED: { description: 'The network refused the deployment, or an operator ended it.' },
-    NEEDS_REVIEW: { description: 'An operator has to decide.' },
+const SettlementDeploymentStateEnum = enumOf(
+  'SettlementDeploymentState',
+  'The state of the deployment of a settlement contract.',
+  {
+    DEPLOYING: 'The contract is being deployed.',
+    DEPLOYED: 'The contract is deployed. The server uses it once RAMP_SETTLEMENT_ADDRESS names it.',
+    REFUSED: 'The network refused the deployment, or an operator ended it.',
+    NEEDS_REVIEW: 'An operator has to decide.',
   },
-});
+);
 
 const SettlementDeploymentRef = builder.objectRef<SettlementDeployment>('SettlementDeployment').implement({
   description: 'The deployment of a settlement contract.',

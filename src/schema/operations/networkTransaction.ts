@@ -5,22 +5,21 @@ import type { NetworkCallKind } from '../../ledger/network/port.ts';
 import { readTransactions, type SubmissionTransaction } from '../../resolvers/carbon/findRetirement.ts';
 import { createBatch } from '../core/batch.ts';
 import { builder } from '../core/builder.ts';
+import { enumOf } from '../core/enums.ts';
 import type { Context } from '../core/context.ts';
 import { kindOf, NetworkCallKindEnum } from './networkCallKind.ts';
 import { moment, momentOrNull } from '../core/time.ts';
 
-const NetworkTransactionState = builder.enumType('NetworkTransactionState', {
-  description: 'The state of a signed transaction on the network.',
-  values: {
-    OPEN: { description: 'The transaction was sent or is about to be sent, and may still land.' },
-    LANDED: { description: 'The transaction is final and had its effect.' },
-    REFUSED: { description: 'The transaction is final and had no effect: the contract refused it.' },
-    DEAD: {
-      description:
-        'The transaction is proved to have no effect, now or later: it can no longer land, or it landed without effect.',
-    },
+const NetworkTransactionState = enumOf(
+  'NetworkTransactionState',
+  'The state of a signed transaction on the network.',
+  {
+    OPEN: 'The transaction was sent or is about to be sent, and may still land.',
+    LANDED: 'The transaction is final and had its effect.',
+    REFUSED: 'The transaction is final and had no effect: the contract refused it.',
+    DEAD: 'The transaction is proved to have no effect, now or later: it can no longer land, or it landed without effect.',
   },
-});
+);
 
 export const NetworkTransactionRef = builder
   .objectRef<SubmissionTransaction>('NetworkTransaction')

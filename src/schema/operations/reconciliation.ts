@@ -2,17 +2,12 @@
  * reconciliation: compares one project's books with its token, for operators.
  */
 import type { Reconciliation } from '../../reconciliation/reconcileProject.ts';
-import {
-  INVARIANTS,
-  type Finding,
-  type Invariant,
-  type NotProved,
-  type Verdict,
-} from '../../reconciliation/verdicts.ts';
+import { INVARIANTS, type Finding, type NotProved, type Verdict } from '../../reconciliation/verdicts.ts';
 import { reconcile } from '../../resolvers/operations/reconcile.ts';
 import { forRoles } from '../core/access.ts';
 import { BooksBalancesRef } from '../carbon/booksBalances.ts';
 import { builder } from '../core/builder.ts';
+import { enumOf } from '../core/enums.ts';
 import { PROJECT_TOKEN } from '../core/tokenAddress.ts';
 
 const NetworkTotalsRef = builder
@@ -39,12 +34,11 @@ const NetworkTotalsRef = builder
     }),
   });
 
-export const InvariantEnum = builder.enumType('Invariant', {
-  description: 'An invariant that must always hold, by its number in docs/invariants.md.',
-  values: Object.fromEntries(
-    Object.entries(INVARIANTS).map(([name, description]) => [name, { description }]),
-  ) as Record<Invariant, { description: string }>,
-});
+export const InvariantEnum = enumOf(
+  'Invariant',
+  'An invariant that must always hold, by its number in docs/invariants.md.',
+  INVARIANTS,
+);
 
 export const FindingRef = builder.objectRef<Finding>('Finding').implement({
   description: 'A violation of an invariant, with its evidence.',
@@ -54,20 +48,19 @@ export const FindingRef = builder.objectRef<Finding>('Finding').implement({
   }),
 });
 
-const ObstacleEnum = builder.enumType('ReconciliationObstacle', {
-  description: 'The reason why something could not be compared.',
-  values: {
-    UNDER_WAY: { description: 'A network call is not settled yet. Resolves automatically.' },
-    UNDER_REVIEW: { description: 'An operator has to decide first.' },
-    NO_ANSWER: { description: 'The network or the ramp provider did not answer. Try again later.' },
-    NO_DATA: { description: 'There is no data to compare with.' },
-    LEFT_OUT: {
-      description:
-        'The comparison was skipped for the reason in `message`: often because it is too much for one query, and ' +
-        '`npm run reconcile` makes the comparison.',
-    },
-  } as const satisfies Record<NotProved['obstacle'], { description: string }>,
-});
+const ObstacleEnum = enumOf<NotProved['obstacle']>(
+  'ReconciliationObstacle',
+  'The reason why something could not be compared.',
+  {
+    UNDER_WAY: 'A network call is not settled yet. Resolves automatically.',
+    UNDER_REVIEW: 'An operator has to decide first.',
+    NO_ANSWER: 'The network or the ramp provider did not answer. Try again later.',
+    NO_DATA: 'There is no data to compare with.',
+    LEFT_OUT:
+      'The comparison was skipped for the reason in `message`: often because it is too much for one query, and ' +
+      '`npm run reconcile` makes the comparison.',
+  },
+);
 
 export const NotProvedRef = builder.objectRef<NotProved>('NotProved').implement({
   description: 'A comparison that could not be made, and the reason.',
@@ -81,14 +74,15 @@ export const NotProvedRef = builder.objectRef<NotProved>('NotProved').implement(
   }),
 });
 
-export const VerdictEnum = builder.enumType('ReconciliationVerdict', {
-  description: 'The result of a reconciliation for one invariant.',
-  values: {
-    HOLDS: { description: 'Everything was compared, and there are no findings.' },
-    BROKEN: { description: 'There are findings.' },
-    NOT_PROVED: { description: 'There are no findings, but something could not be compared.' },
-  } as const satisfies Record<Verdict['verdict'], { description: string }>,
-});
+export const VerdictEnum = enumOf<Verdict['verdict']>(
+  'ReconciliationVerdict',
+  'The result of a reconciliation for one invariant.',
+  {
+    HOLDS: 'Everything was compared, and there are no findings.',
+    BROKEN: 'There are findings.',
+    NOT_PROVED: 'There are no findings, but something could not be compared.',
+  },
+);
 
 const InvariantVerdictRef = builder.objectRef<Verdict>('InvariantVerdict').implement({
   description: 'An invariant, and whether it holds.',

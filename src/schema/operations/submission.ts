@@ -6,6 +6,7 @@ import type { SubmissionReviewDecision } from '../../resolvers/operations/resolv
 import { readDecisions, type OperatorDecision } from '../../resolvers/operations/operatorDecisions.ts';
 import { createBatch } from '../core/batch.ts';
 import { builder } from '../core/builder.ts';
+import { enumOf } from '../core/enums.ts';
 import { moment, momentOrNull } from '../core/time.ts';
 import type { FoundOnNetwork } from '../../ledger/submission/effects.ts';
 import { findOnNetwork, intentOf, type Submission } from '../../ledger/submission/settle.ts';
@@ -28,28 +29,23 @@ import { actOf, HolderActRef } from '../wallets/holderAct.ts';
 import { OffRampSessionRef, sessionOf } from '../warehouse/offRampSession.ts';
 import { receiptOf, ReceiptRef } from '../warehouse/receipt.ts';
 
-export const SubmissionReviewDecisionEnum = builder.enumType('SubmissionReviewDecision', {
-  description: 'The decision of an operator about a submission under review.',
-  values: {
-    RESUME: {
-      description:
-        'Checks the network again and continues the submission; unsigned or dead transactions are signed again. ' +
-        'CONFLICT when the network shows that the call was already made, or while signing is halted.',
-    },
-    ADOPT: {
-      description:
-        'Ends the submission as succeeded, with the outcome that the network shows (`Submission.foundOnNetwork`): a ' +
-        'transaction that this platform does not know made the call. CONFLICT when the network shows nothing, or ' +
-        'another call.',
-    },
-    GIVE_UP: {
-      description:
-        'Ends the submission as refused and returns reserved amounts. CONFLICT while a signed transaction can still ' +
-        'land, or when the network shows that the call was made. A mint stays NEEDS_REVIEW, because its token is ' +
-        'already deployed.',
-    },
+export const SubmissionReviewDecisionEnum = enumOf(
+  'SubmissionReviewDecision',
+  'The decision of an operator about a submission under review.',
+  {
+    RESUME:
+      'Checks the network again and continues the submission; unsigned or dead transactions are signed again. ' +
+      'CONFLICT when the network shows that the call was already made, or while signing is halted.',
+    ADOPT:
+      'Ends the submission as succeeded, with the outcome that the network shows (`Submission.foundOnNetwork`): a ' +
+      'transaction that this platform does not know made the call. CONFLICT when the network shows nothing, or ' +
+      'another call.',
+    GIVE_UP:
+      'Ends the submission as refused and returns reserved amounts. CONFLICT while a signed transaction can still ' +
+      'land, or when the network shows that the call was made. A mint stays NEEDS_REVIEW, because its token is ' +
+      'already deployed.',
   },
-});
+);
 
 const SubmissionDecisionRef = builder.objectRef<OperatorDecision>('SubmissionDecision').implement({
   description: 'The decision of an operator about a submission under review.',
@@ -69,49 +65,30 @@ const SubmissionDecisionRef = builder.objectRef<OperatorDecision>('SubmissionDec
 /** A submission's decisions, oldest first. */
 const decisionsOf = createBatch(readDecisions);
 
-const SubmissionStateEnum = builder.enumType('SubmissionState', {
-  description: 'The state of a submission.',
-  values: {
-    PENDING: { description: 'The submission is in progress. It continues after a restart.' },
-    SUCCEEDED: { description: 'The transaction landed and had its effect.' },
-    REFUSED: {
-      description:
-        'The network refused the submission, or an operator ended it. Reserved amounts were returned.',
-    },
-    NEEDS_REVIEW: {
-      description:
-        'An operator has to decide with `resolveSubmissionReview`. Reserved amounts stay reserved.',
-    },
-  },
+const SubmissionStateEnum = enumOf('SubmissionState', 'The state of a submission.', {
+  PENDING: 'The submission is in progress. It continues after a restart.',
+  SUCCEEDED: 'The transaction landed and had its effect.',
+  REFUSED: 'The network refused the submission, or an operator ended it. Reserved amounts were returned.',
+  NEEDS_REVIEW: 'An operator has to decide with `resolveSubmissionReview`. Reserved amounts stay reserved.',
 });
 
-const SubmissionReviewCause = builder.enumType('SubmissionReviewCause', {
-  description: 'The reason why an operator has to decide a submission.',
-  values: {
-    SIGNING_HALTED: {
-      description:
-        'Signing stopped while the submission was unsigned: the requested call may already have been made.',
-    },
-    SIGNING_RESUMED: {
-      description:
-        'Signing stopped while the submission was unsigned, and has resumed since. The resumption proves nothing ' +
-        'about this submission, so it stays under review until an operator decides it.',
-    },
-    FOUND_ON_NETWORK: {
-      description:
-        'The network shows that the call was made by a transaction that this platform does not know.',
-    },
-    UNDETERMINABLE: { description: 'The network no longer has the history that would decide the outcome.' },
-    ATTEMPTS_DIED: { description: 'The signed transactions of the submission died repeatedly.' },
-    SETTLEMENT_FAILED: {
-      description: 'The network decided the outcome, but the outcome could not be stored.',
-    },
-    REFUSED: {
-      description:
-        'The submission was refused, or does not fit the configuration, and no rule says what follows.',
-    },
+const SubmissionReviewCause = enumOf(
+  'SubmissionReviewCause',
+  'The reason why an operator has to decide a submission.',
+  {
+    SIGNING_HALTED:
+      'Signing stopped while the submission was unsigned: the requested call may already have been made.',
+    SIGNING_RESUMED:
+      'Signing stopped while the submission was unsigned, and has resumed since. The resumption proves nothing ' +
+      'about this submission, so it stays under review until an operator decides it.',
+    FOUND_ON_NETWORK:
+      'The network shows that the call was made by a transaction that this platform does not know.',
+    UNDETERMINABLE: 'The network no longer has the history that would decide the outcome.',
+    ATTEMPTS_DIED: 'The signed transactions of the submission died repeatedly.',
+    SETTLEMENT_FAILED: 'The network decided the outcome, but the outcome could not be stored.',
+    REFUSED: 'The submission was refused, or does not fit the configuration, and no rule says what follows.',
   },
-});
+);
 
 const FoundOnNetworkRef = builder.objectRef<FoundOnNetwork>('FoundOnNetwork').implement({
   description:
@@ -136,15 +113,10 @@ const FoundOnNetworkRef = builder.objectRef<FoundOnNetwork>('FoundOnNetwork').im
   }),
 });
 
-const SubmissionSignerEnum = builder.enumType('SubmissionSigner', {
-  description: 'The owner of the key that signs a contract call.',
-  values: {
-    CUSTODY: { description: "The platform's custody signer. It signs another transaction when one is dead." },
-    HOLDER: {
-      description:
-        'A holder with their own wallet. A dead transaction is REFUSED, and the holder has to prepare another one.',
-    },
-  },
+const SubmissionSignerEnum = enumOf('SubmissionSigner', 'The owner of the key that signs a contract call.', {
+  CUSTODY: "The platform's custody signer. It signs another transaction when one is dead.",
+  HOLDER:
+    'A holder with their own wallet. A dead transaction is REFUSED, and the holder has to prepare another one.',
 });
 
 const SubmissionTarget = builder.unionType('SubmissionTarget', {

@@ -18,6 +18,7 @@ import type { Context } from '../core/context.ts';
 import { NetworkTransactionRef } from '../operations/networkTransaction.ts';
 import { ownedBy } from '../core/ownedBy.ts';
 import { builder } from '../core/builder.ts';
+import { enumOf } from '../core/enums.ts';
 import { visible } from '../core/visible.ts';
 import { moment, momentOrNull } from '../core/time.ts';
 
@@ -38,35 +39,24 @@ const HolderActKindEnum = builder.enumType('HolderActKind', {
   },
 });
 
-const HolderActStateEnum = builder.enumType('HolderActState', {
-  description: "The state of a holder's act.",
-  values: {
-    PREPARED: {
-      description:
-        'The act waits for `submitSigned`, until `unsigned.expiresAt`. An act that was never submitted stays PREPARED.',
-    },
-    SUBMITTED: { description: 'The act is signed and being processed in the background.' },
-    LANDED: { description: 'The act is final and had its effect.' },
-    REFUSED: { description: 'The act is final and had no effect: the contract refused it.' },
-    EXPIRED: {
-      description:
-        'The signed transaction can no longer land, and only the holder can sign another one. If the wallet has ' +
-        'sent a replacement, pass the replacement to `submitSigned`. Prepare a new act only after checking that ' +
-        'there is no replacement.',
-    },
-    NEEDS_REVIEW: { description: 'No rule can decide whether the act landed. An operator has to decide.' },
-  },
+const HolderActStateEnum = enumOf('HolderActState', "The state of a holder's act.", {
+  PREPARED:
+    'The act waits for `submitSigned`, until `unsigned.expiresAt`. An act that was never submitted stays PREPARED.',
+  SUBMITTED: 'The act is signed and being processed in the background.',
+  LANDED: 'The act is final and had its effect.',
+  REFUSED: 'The act is final and had no effect: the contract refused it.',
+  EXPIRED:
+    'The signed transaction can no longer land, and only the holder can sign another one. If the wallet has ' +
+    'sent a replacement, pass the replacement to `submitSigned`. Prepare a new act only after checking that ' +
+    'there is no replacement.',
+  NEEDS_REVIEW: 'No rule can decide whether the act landed. An operator has to decide.',
 });
 
-const UnsignedFormatEnum = builder.enumType('UnsignedTransactionFormat', {
-  description: 'The format in which wallets of the network accept a transaction.',
-  values: Object.fromEntries(
-    FAMILIES.map(({ walletFormat: { name, description } }) => [
-      name.toUpperCase().replaceAll('-', '_'),
-      { value: name, description },
-    ]),
-  ),
-});
+const UnsignedFormatEnum = enumOf(
+  'UnsignedTransactionFormat',
+  'The format in which wallets of the network accept a transaction.',
+  Object.fromEntries(FAMILIES.map(({ walletFormat: { name, description } }) => [name, description])),
+);
 
 const UnsignedTransactionRef = builder.objectRef<UnsignedTransaction>('UnsignedTransaction').implement({
   description: 'The transaction for the wallet to sign.',

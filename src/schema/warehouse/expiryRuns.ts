@@ -16,6 +16,7 @@ import { isOperator, subjectOf } from '../core/caller.ts';
 import { keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { visible } from '../core/visible.ts';
 import { builder } from '../core/builder.ts';
+import { enumOf } from '../core/enums.ts';
 import { receiptOf, ReceiptRef } from './receipt.ts';
 import { moment, momentOrNull } from '../core/time.ts';
 import { payloadOf } from '../core/inputs.ts';
@@ -24,13 +25,10 @@ import { payloadOf } from '../core/inputs.ts';
 const countsOf = createRequiredBatch('expiry run', countItems);
 const failuresOf = createBatch(listFailures);
 
-const ExpiryTriggerEnum = builder.enumType('ExpiryTrigger', {
-  description: 'The reason why a run of the expiry job began.',
-  values: {
-    NIGHTLY: { description: 'The nightly run at 02:00 of the configured time zone.' },
-    CATCH_UP: { description: 'A run at start-up, for a missed night.' },
-    MANUAL: { description: 'A run requested with `expireReceipts`, or with `npm run expire`.' },
-  },
+const ExpiryTriggerEnum = enumOf('ExpiryTrigger', 'The reason why a run of the expiry job began.', {
+  NIGHTLY: 'The nightly run at 02:00 of the configured time zone.',
+  CATCH_UP: 'A run at start-up, for a missed night.',
+  MANUAL: 'A run requested with `expireReceipts`, or with `npm run expire`.',
 });
 
 const ExpiryFailureRef = builder.objectRef<ExpiryFailure>('ExpiryFailure').implement({

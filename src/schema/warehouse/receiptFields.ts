@@ -6,24 +6,18 @@ import type { Receipt } from '../../resolvers/warehouse/findReceipt.ts';
 import { remainingOf, readTaken } from '../../resolvers/warehouse/readTaken.ts';
 import { ZERO_HASH } from '../../ledger/units.ts';
 import { createBatch } from '../core/batch.ts';
-import { builder, type ContractTypes } from '../core/builder.ts';
+import type { ContractTypes } from '../core/builder.ts';
+import { enumOf } from '../core/enums.ts';
 import { moment } from '../core/time.ts';
 
-export const ReceiptStateEnum = builder.enumType('ReceiptState', {
-  description: 'The state of a warehouse receipt.',
-  values: {
-    DEPLOYING: { description: 'The token is being deployed.' },
-    MINTING: { description: 'The token is deployed, and its kilograms are being minted to the farmer.' },
-    ACTIVE: {
-      description:
-        'The whole quantity is minted, and the receipt is not marked as expired. `remainingKg` shows how much remains.',
-    },
-    EXPIRED: { description: 'The receipt is past its expiry date, and marked as expired on the network.' },
-    REFUSED: {
-      description: 'The network refused the token, or an operator ended the issuance. Nothing was issued.',
-    },
-    NEEDS_REVIEW: { description: 'An operator has to decide before the issuance continues.' },
-  },
+export const ReceiptStateEnum = enumOf('ReceiptState', 'The state of a warehouse receipt.', {
+  DEPLOYING: 'The token is being deployed.',
+  MINTING: 'The token is deployed, and its kilograms are being minted to the farmer.',
+  ACTIVE:
+    'The whole quantity is minted, and the receipt is not marked as expired. `remainingKg` shows how much remains.',
+  EXPIRED: 'The receipt is past its expiry date, and marked as expired on the network.',
+  REFUSED: 'The network refused the token, or an operator ended the issuance. Nothing was issued.',
+  NEEDS_REVIEW: 'An operator has to decide before the issuance continues.',
 });
 
 const takenByReceipt = createBatch(readTaken);
