@@ -13,9 +13,9 @@ import {
 } from '../../resolvers/access/apiKeys.ts';
 import { forRoles } from '../core/access.ts';
 import { isAdmin, requireCaller, subjectOf } from '../core/caller.ts';
-import { anyOf, FILTER_RULE, filterOf, within } from '../core/filters.ts';
+import { anyOf, filterInput, within } from '../core/filters.ts';
+import { addList } from '../core/lists.ts';
 import { subject, idList, label, roleList } from '../core/text.ts';
-import { keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { visible } from '../core/visible.ts';
 import { builder } from '../core/builder.ts';
 import { enumOf } from '../core/enums.ts';
@@ -83,35 +83,24 @@ builder.node(ApiKeyRef, {
   }),
 });
 
-const ApiKeyFilterInput = builder.inputType('ApiKeyFilter', {
-  description: `An API key ${FILTER_RULE}`,
-  fields: (t) => ({
-    subjects: t.stringList(anyOf('API keys of one of these subjects', subject)),
-    roles: t.field({ type: [RoleEnum], description: 'Only API keys with at least one of these roles.' }),
-    active: t.boolean({
-      description:
-        'true: only keys that are neither expired nor revoked; false: only keys that are expired or revoked.',
-    }),
-    ...within(t, 'API keys created'),
-    expiresFrom: t.field(fromTime('API keys that expire')),
-    expiresUntil: t.field(untilTime('API keys that expire')),
+const ApiKeyFilterInput = filterInput('ApiKeyFilter', 'An API key', (t) => ({
+  subjects: t.stringList(anyOf('API keys of one of these subjects', subject)),
+  roles: t.field({ type: [RoleEnum], description: 'Only API keys with at least one of these roles.' }),
+  active: t.boolean({
+    description:
+      'true: only keys that are neither expired nor revoked; false: only keys that are expired or revoked.',
   }),
+  ...within(t, 'API keys created'),
+  expiresFrom: t.field(fromTime('API keys that expire')),
+  expiresUntil: t.field(untilTime('API keys that expire')),
+}));
+
+addList('apiKeys', ApiKeyRef, {
+  ...forRoles(['admin'], 'A paginated list of API keys, newest first.'),
+  filter: ApiKeyFilterInput,
+  filtered: 'Filters the API keys. All are listed when omitted.',
+  list: listApiKeys,
 });
-
-const cursors = keysetCursors('apiKeys');
-
-builder.queryField('apiKeys', (t) =>
-  t.connection(
-    {
-      ...forRoles(['admin'], 'A paginated list of API keys, newest first.'),
-      type: ApiKeyRef,
-      args: filterOf(ApiKeyFilterInput, 'Filters the API keys. All are listed when omitted.'),
-      resolve: (_root, args, { dependencies }) =>
-        pageOf(args, cursors, listApiKeys(dependencies, args.filter ?? {})),
-    },
-    ...listNames('ApiKey'),
-  ),
-);
 
 const CreateApiKeyInput = builder.inputType('CreateApiKeyInput', {
   description:

@@ -13,12 +13,12 @@ import {
 import { forRoles } from '../core/access.ts';
 import { isOperator } from '../core/caller.ts';
 import { ApiKeyRef, RoleEnum } from './apiKey.ts';
-import { keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { visible } from '../core/visible.ts';
 import { builder } from '../core/builder.ts';
 import { enumOf } from '../core/enums.ts';
 import { ErrorCodeEnum } from '../core/errorCode.ts';
-import { anyOf, FILTER_RULE, filterOf, within } from '../core/filters.ts';
+import { anyOf, filterInput, within } from '../core/filters.ts';
+import { addList } from '../core/lists.ts';
 import { auditTarget, keyword, subject } from '../core/text.ts';
 import { encodeGlobalId, localId } from '../core/globalIds.ts';
 import { moment, momentOrNull } from '../core/time.ts';
@@ -106,60 +106,47 @@ builder.node(AuditEntryRef, {
   }),
 });
 
-const AuditFilterInput = builder.inputType('AuditEntryFilter', {
-  description: `An entry ${FILTER_RULE}`,
-  fields: (t) => ({
-    callerSubjects: t.stringList(anyOf('entries of one of these callers', subject)),
-    apiKeyIds: t.globalIDList({ for: ApiKeyRef, ...anyOf('entries made with one of these API keys') }),
-    fields: t.stringList(anyOf('entries of one of these fields, such as "retire"', keyword)),
-    kinds: t.field({ type: [AuditEntryKindEnum], description: 'Only entries of one of these kinds.' }),
-    outcomes: t.field({
-      type: [AuditOutcomeEnum],
-      description: 'Only entries with one of these outcomes. Reads have no outcome.',
-    }),
-    errorCodes: t.field({
-      type: [ErrorCodeEnum],
-      description: 'Only FAILED entries with one of these error codes.',
-    }),
-    unfinished: t.boolean({
-      description: 'true: only mutations without an outcome; false: only mutations with an outcome.',
-    }),
-    targetIds: t.stringList(
-      anyOf(
-        'entries that name one of these targets: the `id` of an object, or a value of `AuditEntry.targetIds`',
-        auditTarget,
-        'An approved request and the object it created have the same UUID, so the `id` of either finds both. Use ' +
-          '`callerSubjects` to find what a buyer did without naming a `buyerId`.',
-      ),
-    ),
-    requestIds: t.stringList(anyOf('entries of one of these requests', keyword)),
-    ...within(t, 'entries requested'),
+const AuditFilterInput = filterInput('AuditEntryFilter', 'An entry', (t) => ({
+  callerSubjects: t.stringList(anyOf('entries of one of these callers', subject)),
+  apiKeyIds: t.globalIDList({ for: ApiKeyRef, ...anyOf('entries made with one of these API keys') }),
+  fields: t.stringList(anyOf('entries of one of these fields, such as "retire"', keyword)),
+  kinds: t.field({ type: [AuditEntryKindEnum], description: 'Only entries of one of these kinds.' }),
+  outcomes: t.field({
+    type: [AuditOutcomeEnum],
+    description: 'Only entries with one of these outcomes. Reads have no outcome.',
   }),
-});
-
-const cursors = keysetCursors('auditEntries');
-
-builder.queryField('auditEntries', (t) =>
-  t.connection(
-    {
-      ...forRoles(
-        ['operator'],
-        'A paginated list of the entries of the audit log, newest first: one entry for each mutation field, and ' +
-          'entries for the data of others that operators read. `kinds: [READ]` selects the reads.',
-      ),
-      type: AuditEntryRef,
-      args: filterOf(AuditFilterInput, 'Filters the entries. All are listed when omitted.'),
-      resolve: (_root, args, { dependencies }) => {
-        const { apiKeyIds, targetIds, ...rest } = args.filter ?? {};
-        const filter = {
-          ...rest,
-          apiKeyIds: apiKeyIds?.map(({ id }) => id),
-          // A text that is no object's id is kept as it was sent, because a subject may look like an id.
-          targetIds: targetIds?.flatMap((id) => [...new Set([id, localId(id)])]),
-        };
-        return pageOf(args, cursors, listAuditEntries(dependencies, filter));
-      },
-    },
-    ...listNames('AuditEntry'),
+  errorCodes: t.field({
+    type: [ErrorCodeEnum],
+    description: 'Only FAILED entries with one of these error codes.',
+  }),
+  unfinished: t.boolean({
+    description: 'true: only mutations without an outcome; false: only mutations with an outcome.',
+  }),
+  targetIds: t.stringList(
+    anyOf(
+      'entries that name one of these targets: the `id` of an object, or a value of `AuditEntry.targetIds`',
+      auditTarget,
+      'An approved request and the object it created have the same UUID, so the `id` of either finds both. Use ' +
+        '`callerSubjects` to find what a buyer did without naming a `buyerId`.',
+    ),
   ),
-);
+  requestIds: t.stringList(anyOf('entries of one of these requests', keyword)),
+  ...within(t, 'entries requested'),
+}));
+
+addList('auditEntries', AuditEntryRef, {
+  ...forRoles(
+    ['operator'],
+    'A paginated list of the entries of the audit log, newest first: one entry for each mutation field, and ' +
+      'entries for the data of others that operators read. `kinds: [READ]` selects the reads.',
+  ),
+  filter: AuditFilterInput,
+  filtered: 'Filters the entries. All are listed when omitted.',
+  list: (deps, { apiKeyIds, targetIds, ...rest }) =>
+    listAuditEntries(deps, {
+      ...rest,
+      apiKeyIds: apiKeyIds?.map(({ id }) => id),
+      // A text that is no object's id is kept as it was sent, because a subject may look like an id.
+      targetIds: targetIds?.flatMap((id) => [...new Set([id, localId(id)])]),
+    }),
+});

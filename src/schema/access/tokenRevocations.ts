@@ -12,9 +12,9 @@ import { forRoles } from '../core/access.ts';
 import { visible } from '../core/visible.ts';
 import { builder } from '../core/builder.ts';
 import { isAdmin, subjectOf } from '../core/caller.ts';
-import { anyOf, FILTER_RULE, filterOf } from '../core/filters.ts';
+import { anyOf, filterInput } from '../core/filters.ts';
+import { addList } from '../core/lists.ts';
 import { keyword, subject, reason } from '../core/text.ts';
-import { keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { moment } from '../core/time.ts';
 import { SUBJECT_FORM } from '../../identity/roles.ts';
 import { inputOf, payloadOf } from '../core/inputs.ts';
@@ -59,28 +59,17 @@ builder.node(TokenRevocationRef, {
   }),
 });
 
-const TokenRevocationFilterInput = builder.inputType('TokenRevocationFilter', {
-  description: `A revocation ${FILTER_RULE}`,
-  fields: (t) => ({
-    jtis: t.stringList(anyOf('revocations of a token with one of these "jti" values', keyword)),
-    subjects: t.stringList(anyOf('revocations of one of these subjects', subject)),
-  }),
+const TokenRevocationFilterInput = filterInput('TokenRevocationFilter', 'A revocation', (t) => ({
+  jtis: t.stringList(anyOf('revocations of a token with one of these "jti" values', keyword)),
+  subjects: t.stringList(anyOf('revocations of one of these subjects', subject)),
+}));
+
+addList('tokenRevocations', TokenRevocationRef, {
+  ...forRoles(['admin'], 'A paginated list of the revocations in force, newest first.'),
+  filter: TokenRevocationFilterInput,
+  filtered: 'Filters the revocations. All are listed when omitted.',
+  list: listTokenRevocations,
 });
-
-const cursors = keysetCursors('tokenRevocations');
-
-builder.queryField('tokenRevocations', (t) =>
-  t.connection(
-    {
-      ...forRoles(['admin'], 'A paginated list of the revocations in force, newest first.'),
-      type: TokenRevocationRef,
-      args: filterOf(TokenRevocationFilterInput, 'Filters the revocations. All are listed when omitted.'),
-      resolve: (_root, args, { dependencies }) =>
-        pageOf(args, cursors, listTokenRevocations(dependencies, args.filter ?? {})),
-    },
-    ...listNames('TokenRevocation'),
-  ),
-);
 
 const RevokeTokensInput = builder.inputType('RevokeTokensInput', {
   description: 'The tokens to revoke, named by either a `jti` or a `subject`.',

@@ -17,11 +17,11 @@ import { builder } from '../core/builder.ts';
 import { enumOf } from '../core/enums.ts';
 import { isOperator, maySeeWarehouse } from '../core/caller.ts';
 import type { Context } from '../core/context.ts';
-import { anyOf, FILTER_RULE, filterOf, within } from '../core/filters.ts';
+import { anyOf, filterInput, within } from '../core/filters.ts';
+import { addList } from '../core/lists.ts';
 import { subject } from '../core/text.ts';
 import { ownedBy } from '../core/ownedBy.ts';
 import { visible } from '../core/visible.ts';
-import { keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { SubmissionRef } from '../operations/submission.ts';
 import { findVisibleSession, OffRampSessionRef } from '../warehouse/offRampSession.ts';
 import { findVisibleReceipt, ReceiptRef } from '../warehouse/receipt.ts';
@@ -172,30 +172,19 @@ export const APPROVAL = {
     'already.',
 } as const;
 
-const ApprovalFilterInput = builder.inputType('ApprovalRequestFilter', {
-  description: `A request for approval ${FILTER_RULE}`,
-  fields: (t) => ({
-    states: t.field({ type: [ApprovalStateEnum], description: 'Only requests in one of these states.' }),
-    operations: t.field({
-      type: [ApprovalOperationEnum],
-      description: 'Only requests for one of these operations.',
-    }),
-    requesters: t.stringList(anyOf('requests by one of these subjects', subject)),
-    ...within(t, 'requests made'),
+const ApprovalFilterInput = filterInput('ApprovalRequestFilter', 'A request for approval', (t) => ({
+  states: t.field({ type: [ApprovalStateEnum], description: 'Only requests in one of these states.' }),
+  operations: t.field({
+    type: [ApprovalOperationEnum],
+    description: 'Only requests for one of these operations.',
   }),
+  requesters: t.stringList(anyOf('requests by one of these subjects', subject)),
+  ...within(t, 'requests made'),
+}));
+
+addList('approvalRequests', ApprovalRequestRef, {
+  ...forRoles(['operator'], 'A paginated list of requests for approval, newest first.'),
+  filter: ApprovalFilterInput,
+  filtered: 'Filters the requests. All are listed when omitted.',
+  list: listApprovalRequests,
 });
-
-const cursors = keysetCursors('approvalRequests');
-
-builder.queryField('approvalRequests', (t) =>
-  t.connection(
-    {
-      ...forRoles(['operator'], 'A paginated list of requests for approval, newest first.'),
-      type: ApprovalRequestRef,
-      args: filterOf(ApprovalFilterInput, 'Filters the requests. All are listed when omitted.'),
-      resolve: (_root, args, { dependencies }) =>
-        pageOf(args, cursors, listApprovalRequests(dependencies, args.filter ?? {})),
-    },
-    ...listNames('ApprovalRequest'),
-  ),
-);

@@ -31,7 +31,7 @@ import {
   listProjectTypes,
   type ProjectOrder,
 } from '../../resolvers/carbon/listProjects.ts';
-import { anyOf, FILTER_RULE, filterOf, within } from '../core/filters.ts';
+import { anyOf, filterInput, filterOf, within } from '../core/filters.ts';
 import { assetId, label } from '../core/text.ts';
 import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.ts';
 
@@ -160,44 +160,39 @@ subscribeTo(
   { kind: FOLLOWED_PROJECTS, maySee: () => true, noun: 'project' },
 );
 
-const ProjectFilterInput = builder.inputType('ProjectFilter', {
-  description: `A project ${FILTER_RULE}`,
-  fields: (t) => ({
-    assetIds: t.stringList(
-      anyOf(
-        'projects with one of these asset ids; letter case, white space, full-width forms and kinds of hyphens make ' +
-          'no difference',
-        assetId,
-      ),
+const ProjectFilterInput = filterInput('ProjectFilter', 'A project', (t) => ({
+  assetIds: t.stringList(
+    anyOf(
+      'projects with one of these asset ids; letter case, white space, full-width forms and kinds of hyphens make ' +
+        'no difference',
+      assetId,
     ),
-    countryCodes: t.field({ type: ['CountryCode'], ...anyOf('projects in one of these countries') }),
-    vintageYears: t.intList(anyOf<number>('projects of one of these vintage years')),
-    projectTypes: t.stringList(
-      anyOf('projects of one of these project types, in exactly this spelling', label),
-    ),
-    creditTypes: t.stringList(
-      anyOf('projects of one of these credit types, in exactly this spelling', label),
-    ),
-    states: t.field({ type: [ProjectStateEnum], description: 'Only projects in one of these states.' }),
-    buyable: t.boolean({
-      description:
-        'true: only projects whose credits can be purchased now, as in `Project.buyable`; false: only the other projects.',
-    }),
-    minUnsoldTonnes: t.field({
-      type: 'Tonnes',
-      description: 'Only projects with at least this many unsold tonnes CO2e.',
-    }),
-    minQuantityCO2e: t.field({
-      type: 'Tonnes',
-      description: 'Only projects with at least this many verified tonnes CO2e.',
-    }),
-    maxQuantityCO2e: t.field({
-      type: 'Tonnes',
-      description: 'Only projects with at most this many verified tonnes CO2e.',
-    }),
-    ...within(t, 'projects submitted'),
+  ),
+  countryCodes: t.field({ type: ['CountryCode'], ...anyOf('projects in one of these countries') }),
+  vintageYears: t.intList(anyOf<number>('projects of one of these vintage years')),
+  projectTypes: t.stringList(
+    anyOf('projects of one of these project types, in exactly this spelling', label),
+  ),
+  creditTypes: t.stringList(anyOf('projects of one of these credit types, in exactly this spelling', label)),
+  states: t.field({ type: [ProjectStateEnum], description: 'Only projects in one of these states.' }),
+  buyable: t.boolean({
+    description:
+      'true: only projects whose credits can be purchased now, as in `Project.buyable`; false: only the other projects.',
   }),
-});
+  minUnsoldTonnes: t.field({
+    type: 'Tonnes',
+    description: 'Only projects with at least this many unsold tonnes CO2e.',
+  }),
+  minQuantityCO2e: t.field({
+    type: 'Tonnes',
+    description: 'Only projects with at least this many verified tonnes CO2e.',
+  }),
+  maxQuantityCO2e: t.field({
+    type: 'Tonnes',
+    description: 'Only projects with at most this many verified tonnes CO2e.',
+  }),
+  ...within(t, 'projects submitted'),
+}));
 
 const ProjectOrderEnum = enumOf('ProjectOrder', 'The order of a list of projects.', {
   NEWEST: 'By submission, newest first.',

@@ -17,7 +17,7 @@ import { subject } from '../core/text.ts';
 import { moment } from '../core/time.ts';
 import { PROJECT_TOKEN } from '../core/tokenAddress.ts';
 import { listPurchases } from '../../resolvers/carbon/readBuyerAccount.ts';
-import { FILTER_RULE, filterOf, PROJECT_TOKENS, within } from '../core/filters.ts';
+import { filterInput, filterOf, PROJECT_TOKENS, within } from '../core/filters.ts';
 import { listNames, pageOf } from '../core/paging.ts';
 import { BuyerAccountRef, transferCursors } from './buyerAccount.ts';
 
@@ -115,13 +115,10 @@ builder.mutationField('purchase', (t) =>
   }),
 );
 
-const PurchaseFilterInput = builder.inputType('PurchaseFilter', {
-  description: `A purchase ${FILTER_RULE}`,
-  fields: (t) => ({
-    tokenAddresses: t.field({ ...PROJECT_TOKENS, type: ['Address'] }),
-    ...within(t, 'purchases booked'),
-  }),
-});
+const PurchaseFilterInput = filterInput('PurchaseFilter', 'A purchase', (t) => ({
+  tokenAddresses: t.field({ ...PROJECT_TOKENS, type: ['Address'] }),
+  ...within(t, 'purchases booked'),
+}));
 
 const cursors = transferCursors('purchases');
 

@@ -2,7 +2,7 @@
  * The filters of public retirement records, for their list, their totals and their feed.
  */
 import { builder } from '../core/builder.ts';
-import { anyOf, FILTER_RULE, PROJECT_TOKENS, within } from '../core/filters.ts';
+import { anyOf, FILTER_RULE, filterInput, PROJECT_TOKENS, within } from '../core/filters.ts';
 import { beneficiaryList } from '../core/text.ts';
 
 const BENEFICIARIES = {
@@ -23,13 +23,14 @@ export const RetirementFeedFilterInput = builder.inputType('RetirementFeedFilter
   }),
 });
 
-export const RetirementRecordFilterInput = builder.inputType('RetirementRecordFilter', {
-  description: `A retirement record ${FILTER_RULE}`,
-  fields: (t) => ({
+export const RetirementRecordFilterInput = filterInput(
+  'RetirementRecordFilter',
+  'A retirement record',
+  (t) => ({
     beneficiaries: t.stringList(BENEFICIARIES),
     tokenAddresses: t.field({ ...PROJECT_TOKENS, type: ['Address'] }),
     countryCodes: t.field({ type: ['CountryCode'], ...COUNTRY_CODES }),
     vintageYears: t.intList(VINTAGE_YEARS),
     ...within(t, "retirements whose burn, by the network's clock, was"),
   }),
-});
+);

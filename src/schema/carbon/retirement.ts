@@ -20,7 +20,7 @@ import { builder } from '../core/builder.ts';
 import { enumOf } from '../core/enums.ts';
 import { ofProject } from './project.ts';
 import { moment, momentOrNull } from '../core/time.ts';
-import { anyOf, FILTER_RULE, filterOf, PROJECT_TOKENS, within } from '../core/filters.ts';
+import { anyOf, filterInput, filterOf, PROJECT_TOKENS, within } from '../core/filters.ts';
 import { subject } from '../core/text.ts';
 import { keysetCursors, listNames, pageOf } from '../core/paging.ts';
 
@@ -125,26 +125,23 @@ function otherThan(
   return buyerIds?.find((id) => id !== caller?.subject);
 }
 
-const RetirementFilterInput = builder.inputType('RetirementFilter', {
-  description: `A retirement ${FILTER_RULE}`,
-  fields: (t) => ({
-    buyerIds: t.stringList(
-      anyOf(
-        'retirements of one of these buyers',
-        subject,
-        "Defaults to the caller for a buyer's token, which may name only itself, and to all buyers for an operator.",
-      ),
+const RetirementFilterInput = filterInput('RetirementFilter', 'A retirement', (t) => ({
+  buyerIds: t.stringList(
+    anyOf(
+      'retirements of one of these buyers',
+      subject,
+      "Defaults to the caller for a buyer's token, which may name only itself, and to all buyers for an operator.",
     ),
-    tokenAddresses: t.field({ ...PROJECT_TOKENS, type: ['Address'] }),
-    states: t.field({ type: [RetirementStateEnum], description: 'Only retirements in one of these states.' }),
-    ...within(t, 'retirements requested'),
-    minTonnes: t.field({
-      type: 'Tonnes',
-      description: 'Only retirements of at least this many tonnes CO2e.',
-    }),
-    maxTonnes: t.field({ type: 'Tonnes', description: 'Only retirements of at most this many tonnes CO2e.' }),
+  ),
+  tokenAddresses: t.field({ ...PROJECT_TOKENS, type: ['Address'] }),
+  states: t.field({ type: [RetirementStateEnum], description: 'Only retirements in one of these states.' }),
+  ...within(t, 'retirements requested'),
+  minTonnes: t.field({
+    type: 'Tonnes',
+    description: 'Only retirements of at least this many tonnes CO2e.',
   }),
-});
+  maxTonnes: t.field({ type: 'Tonnes', description: 'Only retirements of at most this many tonnes CO2e.' }),
+}));
 
 const cursors = keysetCursors('retirements');
 

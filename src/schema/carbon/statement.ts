@@ -4,7 +4,7 @@
 import { listStatement, type StatementEntry } from '../../resolvers/carbon/readBuyerAccount.ts';
 import { builder } from '../core/builder.ts';
 import { enumOf } from '../core/enums.ts';
-import { FILTER_RULE, filterOf, PROJECT_TOKENS, within } from '../core/filters.ts';
+import { filterInput, filterOf, PROJECT_TOKENS, within } from '../core/filters.ts';
 import { listNames, pageOf } from '../core/paging.ts';
 import { BuyerAccountRef, transferCursors } from './buyerAccount.ts';
 import { ofProject } from './project.ts';
@@ -113,14 +113,11 @@ function kindOf({ kind }: StatementEntry) {
   return kind;
 }
 
-const StatementFilterInput = builder.inputType('StatementEntryFilter', {
-  description: `An entry ${FILTER_RULE}`,
-  fields: (t) => ({
-    tokenAddresses: t.field({ ...PROJECT_TOKENS, type: ['Address'] }),
-    kinds: t.field({ type: [StatementEntryKind], description: 'Only entries of one of these kinds.' }),
-    ...within(t, 'entries booked'),
-  }),
-});
+const StatementFilterInput = filterInput('StatementEntryFilter', 'An entry', (t) => ({
+  tokenAddresses: t.field({ ...PROJECT_TOKENS, type: ['Address'] }),
+  kinds: t.field({ type: [StatementEntryKind], description: 'Only entries of one of these kinds.' }),
+  ...within(t, 'entries booked'),
+}));
 
 builder.objectField(BuyerAccountRef, 'statement', (t) =>
   t.connection(

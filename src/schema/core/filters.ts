@@ -1,7 +1,7 @@
 /**
  * The form of every list's filter: plural members take lists, times are from … until, amounts min … max.
  */
-import type { InputFieldBuilder, InputType } from '@pothos/core';
+import type { InputFieldBuilder, InputFieldMap, InputType } from '@pothos/core';
 import * as z from 'zod';
 import { builder, type ContractTypes } from './builder.ts';
 import { fromTime, untilTime } from './time.ts';
@@ -11,6 +11,15 @@ const MAX_VALUES = 100;
 /** Follows the selected noun in the description of each filter input. */
 export const FILTER_RULE =
   'must match every given member. A list member matches any of its values; an empty list matches nothing.';
+
+/** The input of a list's filter: `filterInput('ApiKeyFilter', 'An API key', (t) => ({ … }))`. */
+export function filterInput<Fields extends InputFieldMap>(
+  name: string,
+  noun: string,
+  fields: (t: InputFieldBuilder<ContractTypes, 'InputObject'>) => Fields,
+) {
+  return builder.inputType(name, { description: `${noun} ${FILTER_RULE}`, fields });
+}
 
 /** The argument of a list: `args: filterOf(ApiKeyFilterInput, 'Filters the API keys. …')`. */
 export function filterOf<Type extends InputType<ContractTypes>>(type: Type, description: string) {

@@ -16,9 +16,9 @@ import { versionOfReview } from '../../resolvers/operations/reviewVersion.ts';
 import { STUCK_RULE } from '../../resolvers/operations/overdueWork.ts';
 import { forRoles } from '../core/access.ts';
 import { isOperator } from '../core/caller.ts';
-import { FILTER_RULE, filterOf, within } from '../core/filters.ts';
+import { filterInput, within } from '../core/filters.ts';
+import { addList } from '../core/lists.ts';
 import { NetworkTransactionRef, readSigned } from './networkTransaction.ts';
-import { keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { visible } from '../core/visible.ts';
 import { idOf } from '../core/inputs.ts';
 import { kindOf, NetworkCallKindEnum } from './networkCallKind.ts';
@@ -208,42 +208,34 @@ builder.node(SubmissionRef, {
   }),
 });
 
-const SubmissionFilterInput = builder.inputType('SubmissionFilter', {
-  description: `A submission ${FILTER_RULE}`,
-  fields: (t) => ({
-    states: t.field({ type: [SubmissionStateEnum], description: 'Only submissions in one of these states.' }),
-    kinds: t.field({ type: [NetworkCallKindEnum], description: 'Only submissions of one of these kinds.' }),
-    reviewCauses: t.field({
-      type: [SubmissionReviewCause],
-      description: 'Only submissions in NEEDS_REVIEW for one of these causes.',
-    }),
-    stuck: t.boolean({
-      description: `true: only stuck submissions (${STUCK_RULE}); false: only the other submissions.`,
-    }),
-    ...within(t, 'submissions committed'),
+const SubmissionFilterInput = filterInput('SubmissionFilter', 'A submission', (t) => ({
+  states: t.field({ type: [SubmissionStateEnum], description: 'Only submissions in one of these states.' }),
+  kinds: t.field({ type: [NetworkCallKindEnum], description: 'Only submissions of one of these kinds.' }),
+  reviewCauses: t.field({
+    type: [SubmissionReviewCause],
+    description: 'Only submissions in NEEDS_REVIEW for one of these causes.',
   }),
-});
+  stuck: t.boolean({
+    description: `true: only stuck submissions (${STUCK_RULE}); false: only the other submissions.`,
+  }),
+  ...within(t, 'submissions committed'),
+}));
 
-const cursors = keysetCursors('submissions');
-
-builder.queryFields((t) => ({
-  submission: t.field({
+builder.queryField('submission', (t) =>
+  t.field({
     ...forRoles(['operator'], 'The submission with this id. Null when no such submission exists.'),
     type: SubmissionRef,
     args: idOf(SubmissionRef, 'submission'),
     resolve: (_root, { id }, { dependencies }) => findSubmission(dependencies, id.id),
   }),
-  submissions: t.connection(
-    {
-      ...forRoles(['operator'], 'A paginated list of submissions, oldest first.'),
-      type: SubmissionRef,
-      args: filterOf(SubmissionFilterInput, 'Filters the submissions. All are listed when omitted.'),
-      resolve: (_root, args, { dependencies }) =>
-        pageOf(args, cursors, listSubmissions(dependencies, args.filter ?? {})),
-    },
-    ...listNames('Submission'),
-  ),
-}));
+);
+
+addList('submissions', SubmissionRef, {
+  ...forRoles(['operator'], 'A paginated list of submissions, oldest first.'),
+  filter: SubmissionFilterInput,
+  filtered: 'Filters the submissions. All are listed when omitted.',
+  list: listSubmissions,
+});
 
 function targetOf(context: Context, { targetType, targetId }: Submission) {
   switch (targetType) {

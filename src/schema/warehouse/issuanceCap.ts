@@ -12,11 +12,11 @@ import {
 import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
 import { isOperator, maySeeWarehouse, subjectOf } from '../core/caller.ts';
-import { anyOf, FILTER_RULE, filterOf } from '../core/filters.ts';
+import { anyOf, filterInput } from '../core/filters.ts';
+import { addList } from '../core/lists.ts';
 import { subject, label } from '../core/text.ts';
 import { ownedBy } from '../core/ownedBy.ts';
 import { visible } from '../core/visible.ts';
-import { keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { moment } from '../core/time.ts';
 import { SUBJECT_FORM } from '../../identity/roles.ts';
 import { inputOf, payloadOf } from '../core/inputs.ts';
@@ -49,36 +49,20 @@ builder.node(IssuanceCapRef, {
   }),
 });
 
-const IssuanceCapFilterInput = builder.inputType('IssuanceCapFilter', {
-  description: `A cap ${FILTER_RULE}`,
-  fields: (t) => ({
-    warehouseIds: t.stringList(anyOf('caps of one of these warehouses', subject)),
-  }),
-});
+const IssuanceCapFilterInput = filterInput('IssuanceCapFilter', 'A cap', (t) => ({
+  warehouseIds: t.stringList(anyOf('caps of one of these warehouses', subject)),
+}));
 
-const cursors = keysetCursors('issuanceCaps');
-
-builder.queryField('issuanceCaps', (t) =>
-  t.connection(
-    {
-      ...forRoles(
-        ['warehouse', 'operator'],
-        'A paginated list of issuance caps, the latest set first. Warehouses see their own caps, operators all.',
-      ),
-      type: IssuanceCapRef,
-      args: filterOf(
-        IssuanceCapFilterInput,
-        'Filters the caps. All that the caller may see are listed when omitted.',
-      ),
-      resolve: (_root, args, { caller, dependencies }) => {
-        const visibleTo = isOperator(caller) ? null : (caller?.warehouseIds ?? []);
-        const filter = { ...args.filter, visibleTo };
-        return pageOf(args, cursors, listIssuanceCaps(dependencies, filter));
-      },
-    },
-    ...listNames('IssuanceCap'),
+addList('issuanceCaps', IssuanceCapRef, {
+  ...forRoles(
+    ['warehouse', 'operator'],
+    'A paginated list of issuance caps, the latest set first. Warehouses see their own caps, operators all.',
   ),
-);
+  filter: IssuanceCapFilterInput,
+  filtered: 'Filters the caps. All that the caller may see are listed when omitted.',
+  list: (deps, given, caller) =>
+    listIssuanceCaps(deps, { ...given, visibleTo: isOperator(caller) ? null : (caller?.warehouseIds ?? []) }),
+});
 
 const SetIssuanceCapInput = builder.inputType('SetIssuanceCapInput', {
   description: 'The issuance cap to set.',

@@ -28,9 +28,9 @@ import {
   listReceipts,
   type ReceiptSight,
 } from '../../resolvers/warehouse/listReceipts.ts';
-import { anyOf, FILTER_RULE, filterOf, within } from '../core/filters.ts';
+import { anyOf, filterInput, within } from '../core/filters.ts';
+import { addList } from '../core/lists.ts';
 import { label, subject } from '../core/text.ts';
-import { keysetCursors, listNames, pageOf } from '../core/paging.ts';
 
 export const openPledgeByReceipt = createBatch(findOpenPledges);
 
@@ -141,38 +141,33 @@ subscribeTo<Receipt, FollowedReceipt>(
   { kind: FOLLOWED_RECEIPTS, maySee: maySeePledged, noun: 'receipt' },
 );
 
-const ReceiptFilterInput = builder.inputType('ReceiptFilter', {
-  description: `A receipt ${FILTER_RULE}`,
-  fields: (t) => ({
-    tokenAddresses: t.field({ type: ['Address'], ...anyOf('receipts with one of these token addresses') }),
-    farmerIds: t.stringList(anyOf('receipts of farmers with one of these subjects', subject)),
-    farmerAddresses: t.field({ type: ['Address'], ...anyOf('receipts minted to one of these addresses') }),
-    warehouseIds: t.stringList(anyOf('receipts of one of these warehouses', subject)),
-    lenderIds: t.stringList(
-      anyOf('receipts that are pledged now to lenders with one of these subjects', subject),
-    ),
-    pledged: t.boolean({
-      description: 'true: only receipts that are pledged now; false: only receipts that are not.',
-    }),
-    commodityTypes: t.stringList(
-      anyOf('receipts of one of these commodities, in exactly this spelling', label),
-    ),
-    states: t.field({ type: [ReceiptStateEnum], description: 'Only receipts in one of these states.' }),
-    minQuantityKg: t.field({
-      type: 'Kilograms',
-      description: 'Only receipts of at least this many kilograms.',
-    }),
-    maxQuantityKg: t.field({
-      type: 'Kilograms',
-      description: 'Only receipts of at most this many kilograms.',
-    }),
-    ...within(t, 'receipts confirmed'),
-    expiresFrom: t.field(fromTime('receipts with an `expiryDate`')),
-    expiresUntil: t.field(untilTime('receipts with an `expiryDate`')),
+const ReceiptFilterInput = filterInput('ReceiptFilter', 'A receipt', (t) => ({
+  tokenAddresses: t.field({ type: ['Address'], ...anyOf('receipts with one of these token addresses') }),
+  farmerIds: t.stringList(anyOf('receipts of farmers with one of these subjects', subject)),
+  farmerAddresses: t.field({ type: ['Address'], ...anyOf('receipts minted to one of these addresses') }),
+  warehouseIds: t.stringList(anyOf('receipts of one of these warehouses', subject)),
+  lenderIds: t.stringList(
+    anyOf('receipts that are pledged now to lenders with one of these subjects', subject),
+  ),
+  pledged: t.boolean({
+    description: 'true: only receipts that are pledged now; false: only receipts that are not.',
   }),
-});
-
-const cursors = keysetCursors('receipts');
+  commodityTypes: t.stringList(
+    anyOf('receipts of one of these commodities, in exactly this spelling', label),
+  ),
+  states: t.field({ type: [ReceiptStateEnum], description: 'Only receipts in one of these states.' }),
+  minQuantityKg: t.field({
+    type: 'Kilograms',
+    description: 'Only receipts of at least this many kilograms.',
+  }),
+  maxQuantityKg: t.field({
+    type: 'Kilograms',
+    description: 'Only receipts of at most this many kilograms.',
+  }),
+  ...within(t, 'receipts confirmed'),
+  expiresFrom: t.field(fromTime('receipts with an `expiryDate`')),
+  expiresUntil: t.field(untilTime('receipts with an `expiryDate`')),
+}));
 
 /** Null for operators, who see all. */
 function sightOf(caller: Caller | null): ReceiptSight | null {
@@ -185,27 +180,16 @@ function sightOf(caller: Caller | null): ReceiptSight | null {
   };
 }
 
-builder.queryField('receipts', (t) =>
-  t.connection(
-    {
-      ...forRoles(
-        ['farmer', 'warehouse', 'lender', 'operator'],
-        'A paginated list of warehouse receipts, newest first. Farmers see their own receipts, warehouses the ' +
-          'receipts that they store, lenders the receipts that are pledged to them now, operators all.',
-      ),
-      type: ReceiptRef,
-      args: filterOf(
-        ReceiptFilterInput,
-        'Filters the receipts. All that the caller may see are listed when omitted.',
-      ),
-      resolve: (_root, args, { caller, dependencies }) => {
-        const filter = { ...args.filter, visibleTo: sightOf(caller) };
-        return pageOf(args, cursors, listReceipts(dependencies, filter));
-      },
-    },
-    ...listNames('Receipt'),
+addList('receipts', ReceiptRef, {
+  ...forRoles(
+    ['farmer', 'warehouse', 'lender', 'operator'],
+    'A paginated list of warehouse receipts, newest first. Farmers see their own receipts, warehouses the ' +
+      'receipts that they store, lenders the receipts that are pledged to them now, operators all.',
   ),
-);
+  filter: ReceiptFilterInput,
+  filtered: 'Filters the receipts. All that the caller may see are listed when omitted.',
+  list: (deps, given, caller) => listReceipts(deps, { ...given, visibleTo: sightOf(caller) }),
+});
 
 builder.queryField('commodityTypes', (t) =>
   t.stringList({
