@@ -17,7 +17,7 @@ import { addList } from '../core/lists.ts';
 import { keyword, subject, reason } from '../core/text.ts';
 import { moment } from '../core/time.ts';
 import { SUBJECT_FORM } from '../../identity/roles.ts';
-import { inputOf, payloadOf } from '../core/inputs.ts';
+import { inputOf, payloadOf, resultOf } from '../core/inputs.ts';
 
 const TokenRevocationRef = builder.objectRef<TokenRevocationRow>('TokenRevocation');
 
@@ -107,11 +107,7 @@ builder.mutationField('revokeTokens', (t) =>
         '`revokeApiKey`. Errors: CONFLICT (too many revocations are in force).',
     ),
     type: payloadOf('RevokeTokensPayload', 'The revocation that is in force.', {
-      tokenRevocation: {
-        type: TokenRevocationRef,
-        nullable: true,
-        description: 'The revocation. Null only if the mutation was not carried out.',
-      },
+      tokenRevocation: resultOf(TokenRevocationRef, 'The revocation.'),
     }),
     args: inputOf(RevokeTokensInput, 'The tokens to revoke.'),
     recordedInput: { targets: ['jti', 'subject'], shown: ['issuedUntil'], hidden: ['reason'] },

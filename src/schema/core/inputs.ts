@@ -38,6 +38,11 @@ export function payloadOf<Value>(
   });
 }
 
+/** The member of a payload whose object a dry run or an approval may leave out, now or in a later version. */
+export function resultOf<Value>(type: ObjectRef<ContractTypes, Value>, what: string) {
+  return { type, nullable: true, description: `${what} Null only if the mutation was not carried out.` };
+}
+
 export const IDEMPOTENCY_KEY = {
   required: true,
   validate: { schema: idempotencyKey },

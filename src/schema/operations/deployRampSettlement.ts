@@ -9,7 +9,7 @@ import { forRoles } from '../core/access.ts';
 import { subjectOf } from '../core/caller.ts';
 import { builder } from '../core/builder.ts';
 import { enumOf } from '../core/enums.ts';
-import { IDEMPOTENCY_KEY, inputOf, payloadOf } from '../core/inputs.ts';
+import { IDEMPOTENCY_KEY, inputOf, payloadOf, resultOf } from '../core/inputs.ts';
 import { moment } from '../core/time.ts';
 
 const DeployRampSettlementInput = builder.inputType('DeployRampSettlementInput', {
@@ -75,11 +75,7 @@ builder.mutationField('deployRampSettlement', (t) =>
       'DeployRampSettlementPayload',
       'The deployment in the state that it had reached when the response was sent. Processing continues in the background.',
       {
-        settlementDeployment: {
-          type: SettlementDeploymentRef,
-          nullable: true,
-          description: 'The deployment. Null only if the mutation was not carried out.',
-        },
+        settlementDeployment: resultOf(SettlementDeploymentRef, 'The deployment.'),
       },
     ),
     args: inputOf(DeployRampSettlementInput, 'The settlement contract to deploy.'),

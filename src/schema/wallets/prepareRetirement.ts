@@ -7,7 +7,7 @@ import { subjectOf } from '../core/caller.ts';
 import { BENEFICIARY, NOTE } from '../carbon/recordTexts.ts';
 import { HolderActRef } from './holderAct.ts';
 import { builder } from '../core/builder.ts';
-import { IDEMPOTENCY_KEY, inputOf, payloadOf } from '../core/inputs.ts';
+import { IDEMPOTENCY_KEY, inputOf, payloadOf, resultOf } from '../core/inputs.ts';
 import { PROJECT_TOKEN } from '../core/tokenAddress.ts';
 
 const PrepareRetirementInput = builder.inputType('PrepareRetirementInput', {
@@ -48,13 +48,10 @@ builder.mutationField('prepareRetirement', (t) =>
         'LEDGER_UNAVAILABLE, IDEMPOTENCY_CONFLICT.',
     ),
     type: payloadOf('PrepareRetirementPayload', 'The act to sign.', {
-      holderAct: {
-        type: HolderActRef,
-        nullable: true,
-        description:
-          'The retirement: sign its `unsigned` transaction and return that with `submitSigned`. Null only if the ' +
-          'mutation was not carried out.',
-      },
+      holderAct: resultOf(
+        HolderActRef,
+        'The retirement: sign its `unsigned` transaction and return that with `submitSigned`.',
+      ),
     }),
     args: inputOf(PrepareRetirementInput, 'The credits to retire, and the beneficiary.'),
     recordedInput: {

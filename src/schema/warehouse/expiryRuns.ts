@@ -19,7 +19,7 @@ import { builder } from '../core/builder.ts';
 import { enumOf } from '../core/enums.ts';
 import { receiptOf, ReceiptRef } from './receipt.ts';
 import { moment, momentOrNull } from '../core/time.ts';
-import { payloadOf } from '../core/inputs.ts';
+import { payloadOf, resultOf } from '../core/inputs.ts';
 
 /** Batched, because several fields of one run read its counts at the same time. */
 const countsOf = createRequiredBatch('expiry run', countItems);
@@ -117,12 +117,7 @@ builder.mutationField('expireReceipts', (t) =>
         'that another run has claimed is left to that run.',
     ),
     type: payloadOf('ExpireReceiptsPayload', 'The run that was started, which continues in the background.', {
-      expiryRun: {
-        type: ExpiryRunRef,
-        nullable: true,
-        description:
-          'The run, whose progress `node(id:)` shows. Null only if the mutation was not carried out.',
-      },
+      expiryRun: resultOf(ExpiryRunRef, 'The run, whose progress `node(id:)` shows.'),
     }),
     recordedInput: {},
     safeWithoutKey: 'a receipt expires once, however many runs there are',

@@ -19,7 +19,7 @@ import { ownedBy } from '../core/ownedBy.ts';
 import { visible } from '../core/visible.ts';
 import { moment } from '../core/time.ts';
 import { SUBJECT_FORM } from '../../identity/roles.ts';
-import { inputOf, payloadOf } from '../core/inputs.ts';
+import { inputOf, payloadOf, resultOf } from '../core/inputs.ts';
 
 const IssuanceCapRef = builder.objectRef<IssuanceCap>('IssuanceCap');
 
@@ -102,11 +102,7 @@ builder.mutationField('setIssuanceCap', (t) =>
         'confirmed afterwards; outstanding receipts stay. Setting the same cap again changes nothing.',
     ),
     type: payloadOf('SetIssuanceCapPayload', 'The cap in force.', {
-      issuanceCap: {
-        type: IssuanceCapRef,
-        nullable: true,
-        description: 'The cap. Null only if the mutation was not carried out.',
-      },
+      issuanceCap: resultOf(IssuanceCapRef, 'The cap.'),
     }),
     args: inputOf(SetIssuanceCapInput, 'The issuance cap to set.'),
     recordedInput: { targets: ['warehouseId'], shown: ['commodityType', 'limitKg'] },

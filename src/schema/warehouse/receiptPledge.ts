@@ -13,7 +13,7 @@ import { SUBJECT_FORM } from '../../identity/roles.ts';
 import { pledgeReceipt } from '../../resolvers/warehouse/pledgeReceipt.ts';
 import { releasePledge } from '../../resolvers/warehouse/releasePledge.ts';
 import { forRoles } from '../core/access.ts';
-import { IDEMPOTENCY_KEY, inputOf, payloadOf } from '../core/inputs.ts';
+import { IDEMPOTENCY_KEY, inputOf, payloadOf, resultOf } from '../core/inputs.ts';
 import { actorOf } from '../core/caller.ts';
 import { label, subject } from '../core/text.ts';
 import { RECEIPT_TOKEN } from '../core/tokenAddress.ts';
@@ -142,11 +142,7 @@ builder.mutationField('pledgeReceipt', (t) =>
         'or nothing left), IDEMPOTENCY_CONFLICT, LEDGER_UNAVAILABLE.',
     ),
     type: payloadOf('PledgeReceiptPayload', 'The recorded pledge.', {
-      receiptPledge: {
-        type: ReceiptPledgeRef,
-        nullable: true,
-        description: 'The pledge. Null only if the mutation was not carried out.',
-      },
+      receiptPledge: resultOf(ReceiptPledgeRef, 'The pledge.'),
     }),
     args: inputOf(PledgeReceiptInput, 'The pledge to record.'),
     recordedInput: {
