@@ -20,7 +20,7 @@ import { visible } from '../core/visible.ts';
 import { builder } from '../core/builder.ts';
 import { enumOf } from '../core/enums.ts';
 import { fromTime, moment, momentOrNull, untilTime } from '../core/time.ts';
-import { IDEMPOTENCY_KEY, inputOf, payloadOf } from '../core/inputs.ts';
+import { IDEMPOTENCY_KEY, inputOf, payloadOf, required } from '../core/inputs.ts';
 
 export const RoleEnum = enumOf<Role>(
   'Role',
@@ -107,11 +107,9 @@ const CreateApiKeyInput = builder.inputType('CreateApiKeyInput', {
     'The rights and the expiry of the new key. They cannot be changed later: create another key for other ' +
     'rights.',
   fields: (t) => ({
-    name: t.string({
-      required: true,
-      validate: { schema: label },
-      description: 'The name of the client that will use the key: at most 128 bytes of UTF-8.',
-    }),
+    name: t.string(
+      required(label, 'The name of the client that will use the key: at most 128 bytes of UTF-8.'),
+    ),
     subject: t.string({
       required: true,
       validate: { schema: subject },

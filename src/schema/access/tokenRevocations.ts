@@ -17,7 +17,7 @@ import { addList } from '../core/lists.ts';
 import { keyword, subject, reason } from '../core/text.ts';
 import { moment } from '../core/time.ts';
 import { SUBJECT_FORM } from '../../identity/roles.ts';
-import { inputOf, payloadOf, resultOf } from '../core/inputs.ts';
+import { inputOf, optional, payloadOf, resultOf } from '../core/inputs.ts';
 
 const TokenRevocationRef = builder.objectRef<TokenRevocationRow>('TokenRevocation');
 
@@ -74,14 +74,10 @@ addList('tokenRevocations', TokenRevocationRef, {
 const RevokeTokensInput = builder.inputType('RevokeTokensInput', {
   description: 'The tokens to revoke, named by either a `jti` or a `subject`.',
   fields: (t) => ({
-    jti: t.string({
-      validate: { schema: keyword },
-      description: 'The "jti" of one token: 1 to 128 printable ASCII characters without spaces.',
-    }),
-    subject: t.string({
-      validate: { schema: subject },
-      description: `The "sub" of the tokens: ${SUBJECT_FORM}.`,
-    }),
+    jti: t.string(
+      optional(keyword, 'The "jti" of one token: 1 to 128 printable ASCII characters without spaces.'),
+    ),
+    subject: t.string(optional(subject, `The "sub" of the tokens: ${SUBJECT_FORM}.`)),
     issuedUntil: t.field({
       type: 'UnixTime',
       description:
@@ -89,10 +85,7 @@ const RevokeTokensInput = builder.inputType('RevokeTokensInput', {
         'those without an issue time. The time must be at most ten seconds from now, which is the default, because ' +
         'clocks differ. Tokens that are issued after this time are valid.',
     }),
-    reason: t.string({
-      validate: { schema: reason },
-      description: 'The reason for the revocation: at most 512 bytes of UTF-8.',
-    }),
+    reason: t.string(optional(reason, 'The reason for the revocation: at most 512 bytes of UTF-8.')),
   }),
 });
 

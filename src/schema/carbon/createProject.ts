@@ -11,7 +11,7 @@ import { forRoles } from '../core/access.ts';
 import { requireCaller, subjectOf } from '../core/caller.ts';
 import { hashOf } from '../operations/networkTransaction.ts';
 import { builder } from '../core/builder.ts';
-import { IDEMPOTENCY_KEY, inputOf } from '../core/inputs.ts';
+import { IDEMPOTENCY_KEY, inputOf, required } from '../core/inputs.ts';
 import { MoneyInput } from '../core/money.ts';
 import { ProjectRef } from './project.ts';
 import { PRICE_LIMITS } from './setProjectPrice.ts';
@@ -21,11 +21,7 @@ const CreateProjectInput = builder.inputType('CreateProjectInput', {
   description:
     'A verified project as described by its verification body. Texts: at most 128 bytes of UTF-8 each.',
   fields: (t) => ({
-    creditType: t.string({
-      required: true,
-      validate: { schema: label },
-      description: 'The kind of credit, such as VCU.',
-    }),
+    creditType: t.string(required(label, 'The kind of credit, such as VCU.')),
     verificationBodyRef: t.string({
       required: true,
       validate: { schema: label },
@@ -33,26 +29,18 @@ const CreateProjectInput = builder.inputType('CreateProjectInput', {
         "The verification body's reference. Together with the vintage year, it identifies the credits, which can be " +
         'issued only once.',
     }),
-    vintageYear: t.int({
-      required: true,
-      validate: { schema: vintageYear(systemClock) },
-      description: 'The year of the emission reductions: 1990 to next year.',
-    }),
+    vintageYear: t.int(
+      required(vintageYear(systemClock), 'The year of the emission reductions: 1990 to next year.'),
+    ),
     quantityCO2e: t.field({
       type: 'Tonnes',
       required: true,
       description: 'The verified quantity, in whole tonnes CO2e. The whole quantity is minted.',
     }),
-    projectLocation: t.string({
-      required: true,
-      validate: { schema: label },
-      description: "The project's location as text, which is part of the token's name.",
-    }),
-    projectType: t.string({
-      required: true,
-      validate: { schema: label },
-      description: 'The kind of project, such as REDD+.',
-    }),
+    projectLocation: t.string(
+      required(label, "The project's location as text, which is part of the token's name."),
+    ),
+    projectType: t.string(required(label, 'The kind of project, such as REDD+.')),
     countryCode: t.field({
       type: 'CountryCode',
       required: true,

@@ -16,7 +16,7 @@ import { moment } from '../core/time.ts';
 import { SUBJECT_FORM } from '../../identity/roles.ts';
 import type { DryRun } from '../../resolvers/carbon/dryRun.ts';
 import { forBuyerOrOperator, OWN_BUYER_ID } from '../core/access.ts';
-import { DRY_RUN, DRY_RUN_ANSWER, IDEMPOTENCY_KEY, inputOf } from '../core/inputs.ts';
+import { DRY_RUN, DRY_RUN_ANSWER, IDEMPOTENCY_KEY, inputOf, optional } from '../core/inputs.ts';
 import { memo, subject } from '../core/text.ts';
 import { DryRunRef } from './dryRun.ts';
 import { PROJECT_TOKEN } from '../core/tokenAddress.ts';
@@ -57,10 +57,7 @@ builder.node(CreditTransferRef, {
 const TransferCreditsInput = builder.inputType('TransferCreditsInput', {
   description: 'The credits to transfer, the buyer who sends them, and the buyer who receives them.',
   fields: (t) => ({
-    fromBuyerId: t.string({
-      validate: { schema: subject },
-      description: `${OWN_BUYER_ID} The credits leave this buyer's balance.`,
-    }),
+    fromBuyerId: t.string(optional(subject, `${OWN_BUYER_ID} The credits leave this buyer's balance.`)),
     toBuyerId: t.string({
       required: true,
       validate: { schema: subject },

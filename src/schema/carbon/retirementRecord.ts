@@ -15,6 +15,7 @@ import { findRecordBySerial } from '../../resolvers/carbon/serialNumbers.ts';
 import { leafIndexOf } from '../../transparency/inclusion.ts';
 import { forPublic } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
+import { required } from '../core/inputs.ts';
 import { keyword, serialNumber } from '../core/text.ts';
 import { ofProject } from './project.ts';
 import { moment } from '../core/time.ts';
@@ -145,11 +146,9 @@ builder.queryField('retirementRecordsByTransaction', (t) =>
     ),
     type: [RetirementRecordRef],
     args: {
-      txHash: t.arg.string({
-        required: true,
-        validate: { schema: keyword },
-        description: 'The hash of the transaction, in the form of `txHash`: at most 128 characters.',
-      }),
+      txHash: t.arg.string(
+        required(keyword, 'The hash of the transaction, in the form of `txHash`: at most 128 characters.'),
+      ),
     },
     resolve: (_root, { txHash }, { dependencies }) => findRecordsByTransaction(dependencies, txHash),
   }),

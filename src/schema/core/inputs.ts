@@ -7,11 +7,22 @@
  *   type: payloadOf('RevokeApiKeyPayload', 'The revoked key.', { apiKey: { type: ApiKeyRef, description: … } })
  */
 import type { InputType, ObjectRef } from '@pothos/core';
+import type * as z from 'zod';
 import { builder, type ContractTypes } from './builder.ts';
 import { idempotencyKey, reason } from './text.ts';
 
 export function inputOf<Type extends InputType<ContractTypes>>(type: Type, description: string) {
   return builder.args((t) => ({ input: t.field({ type, required: true, description }) }));
+}
+
+/** A member with a rule beyond its type's: `t.string(required(label, 'The kind of credit, such as VCU.'))`. */
+export function required<Value>(schema: z.ZodType<Value, Value>, description: string) {
+  return { required: true, validate: { schema }, description } as const;
+}
+
+/** The same, for a member that may be left out. */
+export function optional<Value>(schema: z.ZodType<Value, Value>, description: string) {
+  return { validate: { schema }, description };
 }
 
 /** The argument of a field that reads one object. */

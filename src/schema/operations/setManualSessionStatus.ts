@@ -16,17 +16,15 @@ import { forRoles } from '../core/access.ts';
 import { requireCaller, subjectOf } from '../core/caller.ts';
 import { PayoutAccountTypeEnum, RampStatusEnum } from '../warehouse/offRampEnums.ts';
 import { builder } from '../core/builder.ts';
-import { inputOf } from '../core/inputs.ts';
+import { inputOf, required } from '../core/inputs.ts';
 import { label, sessionId } from '../core/text.ts';
 
 const SetManualSessionStatusInput = builder.inputType('SetManualSessionStatusInput', {
   description: 'A payout of the manual provider, and its new status.',
   fields: (t) => ({
-    sessionId: t.string({
-      required: true,
-      validate: { schema: sessionId },
-      description: "The provider's id of the session: `sessionId` of the off-ramp session.",
-    }),
+    sessionId: t.string(
+      required(sessionId, "The provider's id of the session: `sessionId` of the off-ramp session."),
+    ),
     status: t.field({ type: RampStatusEnum, required: true, description: 'The new status of the payout.' }),
     paymentReference: t.string({
       validate: { schema: label },

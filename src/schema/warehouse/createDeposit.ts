@@ -13,7 +13,7 @@ import { forWarehouseOrOperator } from '../core/access.ts';
 import { requireCaller, subjectOf } from '../core/caller.ts';
 import { hashOf } from '../operations/networkTransaction.ts';
 import { builder } from '../core/builder.ts';
-import { DRY_RUN, DRY_RUN_ANSWER, IDEMPOTENCY_KEY, inputOf } from '../core/inputs.ts';
+import { DRY_RUN, DRY_RUN_ANSWER, IDEMPOTENCY_KEY, inputOf, optional, required } from '../core/inputs.ts';
 import { ReceiptRef } from './receipt.ts';
 import { label, subject } from '../core/text.ts';
 import { moment } from '../core/time.ts';
@@ -35,44 +35,26 @@ const CreateDepositInput = builder.inputType('CreateDepositInput', {
         "The subject of the farmer's token, who may then see the receipt and cash it out. When omitted, only " +
         'operators may.',
     }),
-    commodityType: t.string({
-      required: true,
-      validate: { schema: label },
-      description: 'The stored commodity, such as Maize.',
-    }),
+    commodityType: t.string(required(label, 'The stored commodity, such as Maize.')),
     quantityKg: t.field({
       type: 'Kilograms',
       required: true,
       description: 'The quantity in whole kilograms. The whole quantity is minted.',
     }),
-    warehouseId: t.string({
-      required: true,
-      validate: { schema: subject },
-      description: "The warehouse: one of the warehouseIds of the caller's token.",
-    }),
-    gradeClassification: t.string({
-      required: true,
-      validate: { schema: label },
-      description: 'The grade, such as Grade 1.',
-    }),
+    warehouseId: t.string(required(subject, "The warehouse: one of the warehouseIds of the caller's token.")),
+    gradeClassification: t.string(required(label, 'The grade, such as Grade 1.')),
     valuationUSD: t.field({
       type: 'UsDollars',
       required: true,
       description: 'The value of the deposit, in whole US dollars.',
     }),
-    warehouseLocation: t.string({
-      validate: { schema: label },
-      description: "The warehouse's location as text.",
-    }),
+    warehouseLocation: t.string(optional(label, "The warehouse's location as text.")),
     countryCode: t.field({
       type: 'CountryCode',
       description:
         "The country of the receipt: ISO 3166-1 alpha-2, in upper case. Defaults to the platform's country.",
     }),
-    harvestSeason: t.string({
-      validate: { schema: label },
-      description: 'The harvest season, such as 2025 long rains.',
-    }),
+    harvestSeason: t.string(optional(label, 'The harvest season, such as 2025 long rains.')),
     inspectionReportHash: t.field({
       type: 'Hash32',
       description: 'The hash of the inspection report. Defaults to all zeros.',

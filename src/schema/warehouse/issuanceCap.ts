@@ -19,7 +19,7 @@ import { ownedBy } from '../core/ownedBy.ts';
 import { visible } from '../core/visible.ts';
 import { moment } from '../core/time.ts';
 import { SUBJECT_FORM } from '../../identity/roles.ts';
-import { inputOf, payloadOf, resultOf } from '../core/inputs.ts';
+import { inputOf, payloadOf, required, resultOf } from '../core/inputs.ts';
 
 const IssuanceCapRef = builder.objectRef<IssuanceCap>('IssuanceCap');
 
@@ -67,11 +67,7 @@ addList('issuanceCaps', IssuanceCapRef, {
 const SetIssuanceCapInput = builder.inputType('SetIssuanceCapInput', {
   description: 'The issuance cap to set.',
   fields: (t) => ({
-    warehouseId: t.string({
-      required: true,
-      validate: { schema: subject },
-      description: `The warehouse: ${SUBJECT_FORM}.`,
-    }),
+    warehouseId: t.string(required(subject, `The warehouse: ${SUBJECT_FORM}.`)),
     commodityType: t.string({
       required: true,
       validate: { schema: label },

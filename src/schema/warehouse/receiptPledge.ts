@@ -13,7 +13,7 @@ import { SUBJECT_FORM } from '../../identity/roles.ts';
 import { pledgeReceipt } from '../../resolvers/warehouse/pledgeReceipt.ts';
 import { releasePledge } from '../../resolvers/warehouse/releasePledge.ts';
 import { forRoles } from '../core/access.ts';
-import { IDEMPOTENCY_KEY, inputOf, payloadOf, resultOf } from '../core/inputs.ts';
+import { IDEMPOTENCY_KEY, inputOf, payloadOf, required, resultOf } from '../core/inputs.ts';
 import { actorOf } from '../core/caller.ts';
 import { label, subject } from '../core/text.ts';
 import { RECEIPT_TOKEN } from '../core/tokenAddress.ts';
@@ -98,22 +98,14 @@ const PledgeReceiptInput = builder.inputType('PledgeReceiptInput', {
   description: 'The receipt to pledge, and the lender. Texts: at most 128 bytes of UTF-8 each.',
   fields: (t) => ({
     receiptTokenAddress: t.field(RECEIPT_TOKEN),
-    lenderName: t.string({
-      required: true,
-      validate: { schema: label },
-      description: 'The name of the lender that holds the pledge.',
-    }),
+    lenderName: t.string(required(label, 'The name of the lender that holds the pledge.')),
     lenderId: t.string({
       validate: { schema: subject },
       description:
         `The subject of the lender's token, ${SUBJECT_FORM}. The lender may then see and release the pledge. When ` +
         'omitted, only operators may.',
     }),
-    loanReference: t.string({
-      required: true,
-      validate: { schema: label },
-      description: "The lender's reference for the loan.",
-    }),
+    loanReference: t.string(required(label, "The lender's reference for the loan.")),
     idempotencyKey: t.string(IDEMPOTENCY_KEY),
   }),
 });
