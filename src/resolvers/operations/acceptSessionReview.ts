@@ -7,7 +7,7 @@ import type { Db, Tx } from '../../db/connection.ts';
 import { offRampSessions } from '../../db/tables/index.ts';
 import type { OffRampDeposit } from '../../ledger/network/port.ts';
 import { readHalt } from '../../ledger/submission/halts.ts';
-import { DomainError } from '../../lib/errors.ts';
+import { DomainError, type ErrorDetails } from '../../lib/errors.ts';
 import type { Needs } from '../core/dependencies.ts';
 import { applyEvent } from '../warehouse/offRamp/applyEvent.ts';
 import {
@@ -16,7 +16,10 @@ import {
   type OffRampSession,
 } from '../warehouse/offRamp/findOffRampSession.ts';
 
-export const DECISION = 'input.decision';
+/** A decision that does not fit the session, its contract or what the network shows. */
+export function unfit(message: string, details: ErrorDetails = {}): DomainError {
+  return new DomainError('CONFLICT', message, { field: 'input.decision', ...details });
+}
 
 /**
  * A deposit that was final is missing only after the network has lost its history. Until the new history is
@@ -31,10 +34,8 @@ export async function requireGoneForGood(
   if (session.depositedAt === null || acceptable(session, found) !== null) return;
   const { status } = await network.continuity();
   if (status === 'whole' && (await readHalt(db)) === null) return;
-  throw new DomainError(
-    'CONFLICT',
+  throw unfit(
     `The settlement contract does not have the deposit ${session.depositTxHash}, which may land again: decide once signing works.`,
-    { field: DECISION },
   );
 }
 
@@ -58,11 +59,9 @@ export async function accept(
   const status = held?.status ?? 'REFUNDED';
   if (status !== 'SETTLED' && status !== 'REFUNDED') {
     requireUnreleased(session);
-    throw new DomainError(
-      'CONFLICT',
-      `The settlement contract still holds the tokens (${status}): decide CONFIRM or REFUND.`,
-      { field: DECISION, depositStatus: status },
-    );
+    throw unfit(`The settlement contract still holds the tokens (${status}): decide CONFIRM or REFUND.`, {
+      depositStatus: status,
+    });
   }
   await applyEvent(
     tx,
@@ -85,11 +84,9 @@ export async function accept(
  */
 export function requireUnreleased(session: OffRampSession): void {
   if (session.releasedAt === null) return;
-  throw new DomainError(
-    'CONFLICT',
+  throw unfit(
     `The settlement contract holds the tokens again, which were released${inTransaction(session)}: release them with ` +
       "custody's key, then ACCEPT.",
-    { field: DECISION },
   );
 }
 

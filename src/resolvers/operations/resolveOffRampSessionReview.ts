@@ -39,11 +39,11 @@ import { isToBeGivenBack } from '../warehouse/offRamp/stepHolderDeposit.ts';
 import { observeReviewed } from '../warehouse/offRamp/stepOffRampSession.ts';
 import {
   accept,
-  DECISION,
   inTransaction,
   orNow,
   requireGoneForGood,
   requireUnreleased,
+  unfit,
 } from './acceptSessionReview.ts';
 import { lockDecidableSession, requireSeen, type SeenReview } from './reviewVersion.ts';
 import { isStranded, STRANDED } from './strandedSessions.ts';
@@ -155,19 +155,15 @@ async function retry(
   review: OffRampReview,
 ): Promise<void> {
   if (session.resolution === null && session.providerName !== deps.ramp.name) {
-    throw new DomainError(
-      'CONFLICT',
+    throw unfit(
       `Nothing can be retried: the session waits for the ramp provider "${session.providerName}", but "${deps.ramp.name}" is configured. ` +
         'Configure that provider again, or decide otherwise.',
-      { field: DECISION },
     );
   }
   if (session.providerSessionId === null) {
-    throw new DomainError(
-      'CONFLICT',
+    throw unfit(
       'Nothing can be retried: the ramp provider has no id for the session that is its own, under which tokens could be deposited. ' +
         'Settle it with the provider, then ACCEPT.',
-      { field: DECISION },
     );
   }
   if (session.depositedAt === null) {
@@ -184,10 +180,8 @@ async function retry(
       });
     }
   } else if (session.releasedAt !== null) {
-    throw new DomainError(
-      'CONFLICT',
+    throw unfit(
       `Nothing is left to retry: the tokens were released${inTransaction(session)}. Settle the difference with the provider, then ACCEPT.`,
-      { field: DECISION },
     );
   } else {
     if (session.resolution !== null) requireCallable(session, mismatch);
@@ -201,11 +195,10 @@ async function retry(
  */
 function requireCallable({ settlementAddress }: OffRampSession, mismatch: string | null): void {
   if (mismatch === null) return;
-  throw new DomainError(
-    'CONFLICT',
+  throw unfit(
     `No transaction can be sent for it now: ${mismatch}. Name the session's contract there until the session has ended; ` +
       "or release its deposit with custody's key, then ACCEPT.",
-    { field: DECISION, settlementAddress },
+    { settlementAddress },
   );
 }
 
@@ -241,18 +234,13 @@ async function release(
   const held = decision === 'REFUND' ? refundable(session, onNetwork) : asAgreed(session, onNetwork);
   const resolution = decision === 'CONFIRM' ? 'SETTLE' : 'REFUND';
   if (held?.status !== 'PENDING') {
-    throw new DomainError(
-      'CONFLICT',
+    throw unfit(
       `There is nothing to ${decision}: the settlement contract shows ${held?.status ?? 'no deposit of this session'}.`,
-      { field: DECISION, depositStatus: held?.status ?? null },
+      { depositStatus: held?.status ?? null },
     );
   }
   if (session.resolution !== null && session.resolution !== resolution) {
-    throw new DomainError(
-      'CONFLICT',
-      `${session.resolution} was decided before, and a transaction signed for it may still land.`,
-      { field: DECISION },
-    );
+    throw unfit(`${session.resolution} was decided before, and a transaction signed for it may still land.`);
   }
   requireUnreleased(session);
   requireCallable(session, mismatch);
