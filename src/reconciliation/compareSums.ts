@@ -118,7 +118,7 @@ function inTheWay(assetId: string, { calls, tonnes, review }: UnderWay): Omit<No
 export async function readBooks(db: Db, projectId: string): Promise<Books> {
   return db.transaction(
     async (tx) => {
-      const found = await readProjectBalances(tx, [projectId]);
+      const found = await readProjectBalances({ db: tx }, [projectId]);
       const known = found.get(projectId);
       if (!known) throw new Error(`project ${projectId} has no balances`);
       const balances = { ...known, heldByBuyers: await sumBuyerBalances(tx, projectId) };

@@ -38,7 +38,7 @@ export function leafIndexOf({ position }: { position: bigint }): bigint {
 
 /** Proves records by the indexes of their leaves. Those that the log does not have yet are not in the map. */
 export function proveRecords(
-  db: Db,
+  { db }: { db: Db },
   leafIndexes: readonly number[],
 ): Promise<ReadonlyMap<number, InclusionProof>> {
   return prove(db, 'retirements', new Map(leafIndexes.map((index) => [index, index])), readEntries);
@@ -46,7 +46,7 @@ export function proveRecords(
 
 /** Proves transfers in the books, by their ids. Those that the log does not have yet are not in the map. */
 export async function proveTransfers(
-  db: Db,
+  { db }: { db: Db },
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, InclusionProof>> {
   return prove(db, 'transfers', await findLeavesOfTransfers(db, ids), readTransferEntries);

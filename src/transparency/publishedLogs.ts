@@ -117,7 +117,7 @@ async function entriesIn(db: Db, { index, width }: TilePath): Promise<Buffer | n
 }
 
 async function proofOf(db: Db, leaf: number): Promise<string | undefined> {
-  const proof = (await proveRecords(db, [leaf])).get(leaf);
+  const proof = (await proveRecords({ db }, [leaf])).get(leaf);
   if (proof === undefined) return undefined;
   const hashes = proof.hashes.map((hash) => hash.toString('base64'));
   return `${['c2sp.org/tlog-proof@v1', `index ${leaf}`, ...hashes].join('\n')}\n\n${proof.checkpoint}`;

@@ -26,7 +26,7 @@ const NOTHING: ProjectBalances = { issued: 0n, inventory: 0n, heldByBuyers: 0n, 
  * move credits within it.
  */
 export async function readProjectBalances(
-  db: Pick<Db, 'select'>,
+  { db }: { db: Pick<Db, 'select'> },
   projectIds: readonly string[],
 ): Promise<Map<string, ProjectBalances>> {
   const found = new Map(projectIds.map((id) => [id, { ...NOTHING }]));

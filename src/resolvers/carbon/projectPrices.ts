@@ -48,7 +48,7 @@ export function isSamePrice(one: Price, other: Price | null): boolean {
 
 /** The prices in force; a project without one is not in the map. */
 export async function readPrices(
-  db: Pick<Db, 'selectDistinctOn'>,
+  { db }: { db: Pick<Db, 'selectDistinctOn'> },
   projectIds: readonly string[],
 ): Promise<Map<string, Price>> {
   const rows = await db

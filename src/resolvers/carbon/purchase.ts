@@ -87,7 +87,7 @@ export async function dryRunPurchase(
     const [result] = await postTransfers(tx, [posting], deps.clock.now());
     if (!result?.ok) throw insufficientSupply(input, result?.available ?? 0n);
     // The price is read after the inventory is locked: a price change locks the inventory too.
-    const price = (await readPrices(tx, [projectId])).get(projectId) ?? null;
+    const price = (await readPrices({ db: tx }, [projectId])).get(projectId) ?? null;
     if (expected && !isSamePrice(expected, price)) throw priceChanged(input, price);
     return readDryRun(tx, { projectId, buyerId, tonnes: amountTonnes, pricePerTonne: price });
   });

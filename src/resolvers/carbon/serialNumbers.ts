@@ -24,11 +24,13 @@ function serialOf(assetId: string, number: bigint): string {
   return `${assetId}-${number.toString().padStart(MIN_DIGITS, '0')}`;
 }
 
-/** Serial numbers of RETIRED retirements, by retirement id. */
+type Asked = Pick<Retirement, 'id' | 'projectId'>;
+
+/** Serial numbers of the retirements that are RETIRED. */
 export async function readSerialNumbers(
   deps: Needs<'db'>,
-  retirements: readonly Pick<Retirement, 'id' | 'projectId'>[],
-): Promise<Map<string, SerialNumbers>> {
+  retirements: readonly Asked[],
+): Promise<Map<Asked, SerialNumbers>> {
   const [ranges, projects] = await Promise.all([
     readSerialRanges(
       deps.db,
@@ -40,11 +42,11 @@ export async function readSerialNumbers(
     ),
   ]);
   return new Map(
-    retirements.flatMap(({ id, projectId }): [string, SerialNumbers][] => {
-      const range = ranges.get(id);
-      const assetId = projects.get(projectId)?.assetId;
+    retirements.flatMap((retirement): [Asked, SerialNumbers][] => {
+      const range = ranges.get(retirement.id);
+      const assetId = projects.get(retirement.projectId)?.assetId;
       if (!range || assetId === undefined) return [];
-      return [[id, { first: serialOf(assetId, range.first), last: serialOf(assetId, range.last) }]];
+      return [[retirement, { first: serialOf(assetId, range.first), last: serialOf(assetId, range.last) }]];
     }),
   );
 }

@@ -8,7 +8,6 @@ import {
   proveTransfers,
   type InclusionProof,
 } from '../../transparency/inclusion.ts';
-import type { Needs } from '../../resolvers/core/dependencies.ts';
 import { createBatch } from '../core/batch.ts';
 import { builder } from '../core/builder.ts';
 import { PurchaseRef } from './purchase.ts';
@@ -49,10 +48,8 @@ const InclusionProofRef = builder.objectRef<InclusionProof>('InclusionProof').im
   }),
 });
 
-const proofOfRecord = createBatch(({ db }: Needs<'db'>, leafIndexes: readonly number[]) =>
-  proveRecords(db, leafIndexes),
-);
-const proofOfTransfer = createBatch(({ db }: Needs<'db'>, ids: readonly string[]) => proveTransfers(db, ids));
+const proofOfRecord = createBatch(proveRecords);
+const proofOfTransfer = createBatch(proveTransfers);
 
 builder.objectFields(RetirementRecordRef, (t) => ({
   inclusionProof: t.field({

@@ -4,7 +4,6 @@
  */
 import type { Caller } from '../../identity/roles.ts';
 import { readProjectBalances } from '../../ledger/books/readBalances.ts';
-import type { Needs } from '../../resolvers/core/dependencies.ts';
 import {
   findProjectById,
   findProjectByToken,
@@ -38,12 +37,9 @@ import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.t
 /** The project of a list's item. */
 export const projectOf = createRequiredBatch('project', findProjectsByIds);
 
-export const balancesOfProject = createRequiredBatch(
-  'the balances of project',
-  ({ db }: Needs<'db'>, ids: readonly string[]) => readProjectBalances(db, ids),
-);
+export const balancesOfProject = createRequiredBatch('the balances of project', readProjectBalances);
 
-const priceOfProject = createBatch(({ db }: Needs<'db'>, ids: readonly string[]) => readPrices(db, ids));
+const priceOfProject = createBatch(readPrices);
 
 const ProjectStateEnum = enumOf('ProjectState', "The state of a project's issuance.", {
   DEPLOYING: 'The token is being deployed.',
@@ -210,8 +206,8 @@ const CURSORS = {
   QUANTITY_LARGEST: keysetCursors('projects:QUANTITY_LARGEST', cursorValues.bigint),
 } satisfies Record<ProjectOrder, unknown>;
 
-builder.queryField('projects', (t) =>
-  t.connection(
+builder.queryFields((t) => ({
+  projects: t.connection(
     {
       ...forPublic('A paginated list of projects.'),
       type: ProjectRef,
@@ -231,24 +227,18 @@ builder.queryField('projects', (t) =>
     },
     ...listNames('Project'),
   ),
-);
-
-builder.queryField('projectTypes', (t) =>
-  t.stringList({
+  projectTypes: t.stringList({
     ...forPublic(
       'The project types in use, each once, in alphabetical order, at most 100. These are the values for `filter: ' +
         '{ projectTypes }` of `projects`.',
     ),
     resolve: (_root, _args, { dependencies }) => listProjectTypes(dependencies),
   }),
-);
-
-builder.queryField('creditTypes', (t) =>
-  t.stringList({
+  creditTypes: t.stringList({
     ...forPublic(
       'The credit types in use, each once, in alphabetical order, at most 100. These are the values for `filter: ' +
         '{ creditTypes }` of `projects`.',
     ),
     resolve: (_root, _args, { dependencies }) => listCreditTypes(dependencies),
   }),
-);
+}));

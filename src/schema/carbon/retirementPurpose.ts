@@ -3,7 +3,6 @@
  * and publicly on the token's records that belong to one.
  */
 import type { ObjectFieldBuilder } from '@pothos/core';
-import type { Needs } from '../../resolvers/core/dependencies.ts';
 import { type Retirement, findRetirementsOfRecords } from '../../resolvers/carbon/findRetirement.ts';
 import { readSerialNumbers, type SerialNumbers } from '../../resolvers/carbon/serialNumbers.ts';
 import { createBatch } from '../core/batch.ts';
@@ -26,19 +25,7 @@ const SerialRangeRef = builder.objectRef<SerialNumbers>('SerialRange').implement
   }),
 });
 
-const serialsByRetirement = createBatch(async (deps: Needs<'db'>, asked: readonly Retirement[]) => {
-  const byId = await readSerialNumbers(deps, asked);
-  return new Map(asked.map((retirement) => [retirement, byId.get(retirement.id) ?? null]));
-});
-
-/** Null until the retirement is RETIRED. */
-async function serialNumbersOf(
-  retirement: Retirement,
-  _args: object,
-  context: Context,
-): Promise<SerialNumbers | null> {
-  return (await serialsByRetirement(context, retirement)) ?? null;
-}
+const serialsByRetirement = createBatch(readSerialNumbers);
 
 export const RetirementReasonEnum = enumOf(
   'RetirementReason',
@@ -101,10 +88,10 @@ function purposeFields<Parent>(
   { retirementOf, otherwise = '', serialOtherwise }: Source<Parent>,
 ) {
   const from =
-    <Value>(read: (retirement: Retirement, args: object, context: Context) => Value | Promise<Value>) =>
-    async (parent: Parent, args: object, context: Context) => {
+    <Value>(read: (retirement: Retirement, context: Context) => Value | Promise<Value>) =>
+    async (parent: Parent, _args: object, context: Context) => {
       const retirement = await retirementOf(parent, context);
-      return retirement ? read(retirement, args, context) : null;
+      return retirement ? read(retirement, context) : null;
     };
   return {
     beneficiaryId: t.string({
@@ -136,7 +123,7 @@ function purposeFields<Parent>(
       type: SerialRangeRef,
       nullable: true,
       description: `The serial numbers of the retired tonnes.${serialOtherwise}`,
-      resolve: from(serialNumbersOf),
+      resolve: from((retirement, context) => serialsByRetirement(context, retirement)),
     }),
   };
 }

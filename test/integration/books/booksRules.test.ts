@@ -56,7 +56,7 @@ describe('postTransfers', () => {
       returnPosting({ ...movement(5n), retirementId: refusedId, buyerId }),
     );
     expect(results).toEqual(Array.from({ length: 5 }, () => ({ ok: true })));
-    const balances = await readProjectBalances(database.handle.db, [projectId]);
+    const balances = await readProjectBalances(database.handle, [projectId]);
     expect(balances.get(projectId)).toEqual({
       issued: 100n,
       inventory: 60n,
@@ -270,9 +270,9 @@ describe('the database refuses', () => {
   });
 
   it('no transfer that is right: it moves the accounts', async () => {
-    const before = await readProjectBalances(database.handle.db, [projectId]);
+    const before = await readProjectBalances(database.handle, [projectId]);
     await database.handle.sql.unsafe(purchasePast());
-    const after = await readProjectBalances(database.handle.db, [projectId]);
+    const after = await readProjectBalances(database.handle, [projectId]);
     const inventory = (before.get(projectId)?.inventory ?? 0n) - 5n;
     const heldByBuyers = (before.get(projectId)?.heldByBuyers ?? 0n) + 5n;
     expect(after.get(projectId)).toMatchObject({ inventory, heldByBuyers });

@@ -72,7 +72,7 @@ const inFullWidth = (text: string) =>
   text.replaceAll(/[!-~]/g, (character) => String.fromCodePoint((character.codePointAt(0) ?? 0) + 0xfee0));
 
 async function balancesOf(project: TokenizedProject) {
-  const balances = await readProjectBalances(database.handle.db, [project.id]);
+  const balances = await readProjectBalances(database.handle, [project.id]);
   return balances.get(project.id);
 }
 

@@ -133,8 +133,8 @@ describe('serial numbers', () => {
     if (!one || !two) throw new Error('a retirement was refused');
     const found = await readSerialNumbers(dependencies, [one, two]);
     const { assetId } = project;
-    expect(found.get(one.id)).toEqual({ first: `${assetId}-000001`, last: `${assetId}-000005` });
-    expect(found.get(two.id)).toEqual({ first: `${assetId}-000006`, last: `${assetId}-000012` });
+    expect(found.get(one)).toEqual({ first: `${assetId}-000001`, last: `${assetId}-000005` });
+    expect(found.get(two)).toEqual({ first: `${assetId}-000006`, last: `${assetId}-000012` });
 
     const beneficiaryOf = async (serial: string) =>
       (await findRecordBySerial(dependencies, serial, '203.0.113.7'))?.beneficiary ?? null;

@@ -87,7 +87,7 @@ it("finds the retirement of a serial number without other projects' settlements"
 });
 
 it("reads a project's balances without its buyers'", async () => {
-  const read = await readBy('accounts', (tx) => readProjectBalances(tx, [projectId]));
+  const read = await readBy('accounts', (tx) => readProjectBalances({ db: tx }, [projectId]));
   expect(read).toBeLessThanOrEqual(FEW);
 });
 

@@ -61,7 +61,7 @@ export function describeWalletRetirements(inWorld: InWorld): void {
     it('burn what the holder has, by the holder, and touch no books', async () => {
       const { platform, network } = inWorld();
       const { db } = platform.dependencies;
-      const books = await readProjectBalances(db, [project.id]);
+      const books = await readProjectBalances({ db }, [project.id]);
       const findings = await reconciliationFindings();
       const before = await network.balanceOf(project.tokenAddress, holder.address);
 
@@ -79,7 +79,7 @@ export function describeWalletRetirements(inWorld: InWorld): void {
         note: 'flight 7',
       });
       await expect.poll(async () => (await record())?.txHash, EVENTUALLY).toBe(landed.submission?.txHash);
-      expect(await readProjectBalances(db, [project.id])).toEqual(books);
+      expect(await readProjectBalances({ db }, [project.id])).toEqual(books);
       // The reconciliation finds only that the holder was given credits outside of the product.
       expect(await reconciliationFindings()).toEqual(findings);
     });
