@@ -59,8 +59,8 @@ export function createEffects({
       OFF_RAMP_SESSION: {
         setAllowance: allowanceEffects(ofOffRampSession),
         depositOffRamp: depositEffects(ofOffRampSession),
-        confirmOffRampSettlement: releaseEffects(ofOffRampSession, { state: 'SETTLED' }),
-        refundOffRamp: releaseEffects(ofOffRampSession, { state: 'REFUNDED' }),
+        confirmOffRampSettlement: releaseEffects(ofOffRampSession, 'SETTLED'),
+        refundOffRamp: releaseEffects(ofOffRampSession, 'REFUNDED'),
       },
       SETTLEMENT_DEPLOYMENT: { deployRampSettlement: settlementDeployEffects({ network }) },
     },

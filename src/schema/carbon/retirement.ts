@@ -117,14 +117,6 @@ subscribeTo(
   { kind: FOLLOWED_RETIREMENTS, maySee, noun: 'retirement' },
 );
 
-/** The first buyer who is not the caller. */
-function otherThan(
-  caller: Caller | null,
-  buyerIds: readonly string[] | null | undefined,
-): string | undefined {
-  return buyerIds?.find((id) => id !== caller?.subject);
-}
-
 const RetirementFilterInput = filterInput('RetirementFilter', 'A retirement', (t) => ({
   buyerIds: t.stringList(
     anyOf(
@@ -151,9 +143,10 @@ builder.queryField('retirements', (t) =>
       description:
         'A paginated list of retirements, newest first.\n\nNeeds a token with role operator (or admin), which sees ' +
         'all; or with role buyer, which sees those of its subject.',
-      authScopes: (_root, { filter }, { caller }) => ({
-        $any: { role: ['operator'], buyer: otherThan(caller, filter?.buyerIds) ?? caller?.subject ?? '' },
-      }),
+      authScopes: (_root, { filter }, { caller }) => {
+        const another = filter?.buyerIds?.find((id) => id !== caller?.subject);
+        return { $any: { role: ['operator'], buyer: another ?? caller?.subject ?? '' } };
+      },
       type: RetirementRef,
       nullable: true,
       args: filterOf(RetirementFilterInput, 'Filters the retirements.'),

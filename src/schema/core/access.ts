@@ -47,14 +47,14 @@ export function forBuyerOrOperator<Args>(
   };
 }
 
-/** For fields whose arguments name a warehouse. */
-export function forWarehouseOrOperator<Args>(warehouseIdOf: (args: Args) => string, description: string) {
+/** For a mutation whose input names a warehouse. */
+export function forWarehouseOrOperator(description: string) {
   return {
     description:
       `${description}\n\nNeeds a token with role warehouse whose warehouseIds have the warehouseId (a token's own subject, ` +
       'unless it names others), or with role operator (or admin).',
-    authScopes: (_parent: unknown, args: Args) => ({
-      $any: { role: ['operator'] as const, warehouse: warehouseIdOf(args) },
+    authScopes: (_parent: unknown, { input }: { input: { warehouseId: string } }) => ({
+      $any: { role: ['operator'] as const, warehouse: input.warehouseId },
     }),
     nullable: true as const,
   };

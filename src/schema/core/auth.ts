@@ -1,8 +1,7 @@
 /**
  * The access scopes of fields, and the errors for callers who lack them.
  */
-import type { AuthFailure } from '@pothos/plugin-scope-auth';
-import { AuthScopeFailureType, RequestCache } from '@pothos/plugin-scope-auth';
+import { type AuthFailure, AuthScopeFailureType, RequestCache } from '@pothos/plugin-scope-auth';
 import { DomainError } from '../../lib/errors.ts';
 import type { Caller, Role } from '../../identity/roles.ts';
 

@@ -3,30 +3,25 @@
  */
 import { SUBJECT_PATTERN } from '../../identity/roles.ts';
 
-/** The types whose objects have their own UUID. */
-const UUID_TYPES = [
-  'ApiKey',
-  'ApprovalRequest',
-  'AuditEntry',
-  'CreditTransfer',
-  'OffRampSession',
-  'ExpiryRun',
-  'HolderAct',
-  'IssuanceCap',
-  'Project',
-  'Purchase',
-  'Receipt',
-  'ReceiptPledge',
-  'Retirement',
-  'Submission',
-  'TokenRevocation',
-] as const;
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** The form of each type's id within its global id. */
 const LOCAL_IDS = {
-  ...(Object.fromEntries(
-    UUID_TYPES.map((type) => [type, /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/]),
-  ) as Record<(typeof UUID_TYPES)[number], RegExp>),
+  ApiKey: UUID,
+  ApprovalRequest: UUID,
+  AuditEntry: UUID,
+  CreditTransfer: UUID,
+  OffRampSession: UUID,
+  ExpiryRun: UUID,
+  HolderAct: UUID,
+  IssuanceCap: UUID,
+  Project: UUID,
+  Purchase: UUID,
+  Receipt: UUID,
+  ReceiptPledge: UUID,
+  Retirement: UUID,
+  Submission: UUID,
+  TokenRevocation: UUID,
   BuyerAccount: SUBJECT_PATTERN,
   /** The token's address and the record's index. */
   RetirementRecord: /^[0-9A-Za-z][0-9A-Za-z._-]{0,127}:(0|[1-9][0-9]{0,8})$/,

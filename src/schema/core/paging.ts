@@ -2,8 +2,7 @@
  * Relay connections over keyset pages: `first` or `last`, 1 to 100, the first 20 without either. Cursors are
  * checked before they reach the database, and a list is counted only for `totalCount`.
  */
-import { resolveCursorConnection } from '@pothos/plugin-relay';
-import type { DefaultConnectionArguments } from '@pothos/plugin-relay';
+import { resolveCursorConnection, type DefaultConnectionArguments } from '@pothos/plugin-relay';
 import * as z from 'zod';
 import type { KeysetCursor, PageSource } from '../../db/keyset.ts';
 import { DomainError } from '../../lib/errors.ts';

@@ -2,10 +2,8 @@
  * Descriptions of the Relay plugin's types and fields: connections, edges, page information and global ids.
  */
 
-const cursorType = 'String' as const;
-
 export const relayDescriptions = {
-  cursorType,
+  cursorType: 'String',
   clientMutationId: 'omit',
   nodeTypeOptions: { description: 'An object with a global id.' },
   idFieldOptions: {

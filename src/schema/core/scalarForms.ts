@@ -1,8 +1,7 @@
 /**
  * How scalars are read, printed and refused.
  */
-import type { ValueNode } from 'graphql';
-import { GraphQLError, Kind, print } from 'graphql';
+import { type ValueNode, GraphQLError, Kind, print } from 'graphql';
 import { escapeUnprintable, showValue, truncate } from './showValue.ts';
 
 /** How a scalar is printed, and read from JSON variables and from literals in a document. */

@@ -10,7 +10,7 @@ import { ROLES, SUBJECT_FORM, SUBJECT_PATTERN } from '../../identity/roles.ts';
 import { SESSION_ID_PATTERN } from '../../ramp/port.ts';
 
 /** A text rule: takes a string and returns it normalised. */
-export type TextRule = z.ZodType<string, string>;
+type TextRule = z.ZodType<string, string>;
 
 /**
  * Characters that can't be seen, or that change how their neighbours are shown: control characters, line

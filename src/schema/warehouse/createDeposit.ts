@@ -125,7 +125,6 @@ const CreateDepositPayload = builder.objectRef<Answer>('CreateDepositPayload').i
 builder.mutationField('createDeposit', (t) =>
   t.field({
     ...forWarehouseOrOperator(
-      (args: { input: { warehouseId: string } }) => args.input.warehouseId,
       'Confirms a deposit: deploys a receipt token (symbol WHR) that expires 180 days later, and mints its ' +
         'kilograms to the farmer. Waits for the network up to a limit, then returns the state reached. A large ' +
         'quantity may need approval (`approvalRequest`). Errors: ISSUANCE_CAP_EXCEEDED, IDEMPOTENCY_CONFLICT, ' +

@@ -388,7 +388,7 @@ describe('webhooks', () => {
       return network.settlementContract();
     };
     const deps = { db, network: { ...network, settlementContract }, stateSignal, clock, ids };
-    const effects = releaseEffects(deps, { state: 'SETTLED' });
+    const effects = releaseEffects(deps, 'SETTLED');
     expect(await effects.reasonForReview?.({ targetId: id } as Intent)).toBeNull();
     faults = () => null;
     await reaches(platform, id, 'SETTLED');

@@ -147,11 +147,7 @@ async function maySetAllowanceAgain(
 }
 
 /** Effects of a release: to the treasury (SETTLED) or back to the depositor (REFUNDED). */
-export function releaseEffects(
-  deps: OffRampEffectsDependencies,
-  goal: { state: 'SETTLED' | 'REFUNDED' },
-): Effects {
-  const { state } = goal;
+export function releaseEffects(deps: OffRampEffectsDependencies, state: 'SETTLED' | 'REFUNDED'): Effects {
   return {
     reasonForReview: (intent) => reasonNotToRelease(deps, intent, state),
     async succeeded(tx, { targetId }, { txHash }) {

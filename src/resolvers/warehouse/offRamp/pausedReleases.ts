@@ -49,7 +49,7 @@ export async function stepUnreleasedReview(
   if (settlement === null || settlement.paused) return;
   await deps.db.transaction(async (tx) => {
     const session = await lockOffRampSession(tx, id);
-    if (!isUnreleasedReview(session) || session.resolution === null) return;
+    if (!isUnreleasedReview(session)) return;
     if (session.settlementAddress !== settlement.address) return;
     const releases = await readReleases(tx, id);
     // A release that is under review itself has no refusal.
