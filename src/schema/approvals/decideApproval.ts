@@ -31,8 +31,8 @@ const RECORDED = {
   safeWithoutKey: 'a request for approval is decided once',
 };
 
-builder.mutationField('grantApproval', (t) =>
-  t.field({
+builder.mutationFields((t) => ({
+  grantApproval: t.field({
     ...forRoles(
       ['operator'],
       'Approves an operation that another person requested, and runs it exactly once. Waits as long as the ' +
@@ -53,10 +53,7 @@ builder.mutationField('grantApproval', (t) =>
         runApproved(dependencies, request, grant),
       ),
   }),
-);
-
-builder.mutationField('refuseApproval', (t) =>
-  t.field({
+  refuseApproval: t.field({
     ...forRoles(
       ['developer', 'warehouse', 'operator'],
       "Refuses another person's request for approval, or withdraws the caller's own request. Repeating the " +
@@ -71,4 +68,4 @@ builder.mutationField('refuseApproval', (t) =>
         maySeeApproval(caller, request),
       ),
   }),
-);
+}));

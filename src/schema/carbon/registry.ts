@@ -6,8 +6,8 @@ import {
   readAllRecords,
   readRecords,
   readRegistry,
+  type Registry,
 } from '../../resolvers/carbon/readRegistry.ts';
-import type { Registry } from '../../resolvers/carbon/readRegistry.ts';
 import { addressKey } from '../../lib/addressKey.ts';
 import { MAX_COUNTED } from '../../lib/pageSizes.ts';
 import { forPublic } from '../core/access.ts';

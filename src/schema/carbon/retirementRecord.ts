@@ -97,8 +97,8 @@ export function decimalTonnes(amount: bigint): string {
   return rest === '' ? whole.toString() : `${whole}.${rest}`;
 }
 
-builder.queryField('retirementRecord', (t) =>
-  t.field({
+builder.queryFields((t) => ({
+  retirementRecord: t.field({
     ...forPublic(
       'The retirement record of a token at this index. Null when the platform has read no such record, which can ' +
         'be the case for a short time after the burn.',
@@ -115,10 +115,7 @@ builder.queryField('retirementRecord', (t) =>
     resolve: (_root, { tokenAddress, index }, { dependencies }) =>
       findRecord(dependencies, tokenAddress, index),
   }),
-);
-
-builder.queryField('retirementRecordBySerial', (t) =>
-  t.field({
+  retirementRecordBySerial: t.field({
     ...forPublic(
       'The public record of the retirement that includes a serial number. Null when this platform retired no such ' +
         'tonne. Errors: LEDGER_UNAVAILABLE.',
@@ -135,10 +132,7 @@ builder.queryField('retirementRecordBySerial', (t) =>
     resolve: (_root, { serial }, { dependencies, remoteAddress }) =>
       findRecordBySerial(dependencies, serial, addressKey(remoteAddress)),
   }),
-);
-
-builder.queryField('retirementRecordsByTransaction', (t) =>
-  t.field({
+  retirementRecordsByTransaction: t.field({
     ...forPublic(
       'The public records of the retirements that a transaction made, oldest first, at most ' +
         `${MAX_RECORDS_OF_TRANSACTION}. Empty when the platform knows of none. A transaction of this platform ` +
@@ -152,7 +146,7 @@ builder.queryField('retirementRecordsByTransaction', (t) =>
     },
     resolve: (_root, { txHash }, { dependencies }) => findRecordsByTransaction(dependencies, txHash),
   }),
-);
+}));
 
 const number = cursorValues.bigint.transform(BigInt);
 const cursors = listCursors<RecordCursor>('retirementRecords', { timestamp: number, position: number });

@@ -1,8 +1,7 @@
 /**
  * ledgerNetwork: the network that this platform's tokens live on.
  */
-import { readLedgerNetwork } from '../../resolvers/operations/readLedgerNetwork.ts';
-import type { LedgerNetworkFacts } from '../../resolvers/operations/readLedgerNetwork.ts';
+import { readLedgerNetwork, type LedgerNetworkFacts } from '../../resolvers/operations/readLedgerNetwork.ts';
 import { forPublic } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
 

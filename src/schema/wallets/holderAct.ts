@@ -8,8 +8,8 @@ import {
   findHolderActs,
   readActsOfSessions,
   readActTransactions,
+  type HolderAct,
 } from '../../resolvers/wallets/findHolderAct.ts';
-import type { HolderAct } from '../../resolvers/wallets/findHolderAct.ts';
 import type { SubmissionTransaction } from '../../resolvers/carbon/findRetirement.ts';
 import { createBatch, createRequiredBatch } from '../core/batch.ts';
 import { maySeeBuyer, maySeeFarmer } from '../core/caller.ts';

@@ -5,8 +5,8 @@ import type { Quote } from '../../ramp/port.ts';
 import {
   prepareCashOutDeposit,
   dryRunCashOutDeposit,
+  type PreparedCashOut,
 } from '../../resolvers/wallets/prepareCashOutDeposit.ts';
-import type { PreparedCashOut } from '../../resolvers/wallets/prepareCashOutDeposit.ts';
 import { forRoles } from '../core/access.ts';
 import { actorOf } from '../core/caller.ts';
 import { OffRampQuoteRef } from '../warehouse/offRampQuote.ts';

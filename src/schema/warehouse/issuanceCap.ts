@@ -90,8 +90,8 @@ const RemoveIssuanceCapInput = builder.inputType('RemoveIssuanceCapInput', {
   }),
 });
 
-builder.mutationField('setIssuanceCap', (t) =>
-  t.field({
+builder.mutationFields((t) => ({
+  setIssuanceCap: t.field({
     ...forRoles(
       ['operator'],
       'Sets or changes the cap of a commodity at a warehouse. The cap applies to every deposit that is ' +
@@ -106,10 +106,7 @@ builder.mutationField('setIssuanceCap', (t) =>
     resolve: (_root, { input }, { caller, dependencies }) =>
       setIssuanceCap(dependencies, subjectOf(caller), input),
   }),
-);
-
-builder.mutationField('removeIssuanceCap', (t) =>
-  t.field({
+  removeIssuanceCap: t.field({
     ...forRoles(
       ['operator'],
       'Removes a cap. A warehouse that has other caps can then issue no receipts for the commodity; one without ' +
@@ -124,4 +121,4 @@ builder.mutationField('removeIssuanceCap', (t) =>
     resolve: (_root, { input }, { caller, dependencies }) =>
       removeIssuanceCap(dependencies, subjectOf(caller), input.issuanceCapId.id),
   }),
-);
+}));

@@ -10,11 +10,9 @@ import {
   isExposed,
   readProviderStatuses,
   readReviews,
-} from '../../resolvers/warehouse/offRamp/findOffRampSession.ts';
-import type {
-  OffRampReview,
-  OffRampSession,
-  ProviderStatus,
+  type OffRampReview,
+  type OffRampSession,
+  type ProviderStatus,
 } from '../../resolvers/warehouse/offRamp/findOffRampSession.ts';
 import { versionOfSessionReview } from '../../resolvers/operations/reviewVersion.ts';
 import { readProviderName } from '../../ramp/providerName.ts';

@@ -123,8 +123,8 @@ const ReleasePledgeInput = builder.inputType('ReleasePledgeInput', {
   }),
 });
 
-builder.mutationField('pledgeReceipt', (t) =>
-  t.field({
+builder.mutationFields((t) => ({
+  pledgeReceipt: t.field({
     ...forRoles(
       ['farmer', 'operator'],
       "Pledges a farmer's own receipt (any receipt, for operators) to a lender, as a whole. The receipt can then " +
@@ -145,10 +145,7 @@ builder.mutationField('pledgeReceipt', (t) =>
     resolve: (_root, { input }, { caller, dependencies }) =>
       pledgeReceipt(dependencies, actorOf(caller), input),
   }),
-);
-
-builder.mutationField('releasePledge', (t) =>
-  t.field({
+  releasePledge: t.field({
     ...forRoles(
       ['lender', 'operator'],
       "Releases the pledge of a receipt, at the request of its lender, whose subject equals the pledge's " +
@@ -163,4 +160,4 @@ builder.mutationField('releasePledge', (t) =>
     resolve: (_root, { input }, { caller, dependencies }) =>
       releasePledge(dependencies, actorOf(caller), input),
   }),
-);
+}));
