@@ -206,6 +206,11 @@ describe('contradictions', () => {
       ['LEDGER_FACTORY_ADDRESS', 'checksum'],
     ],
     [
+      'the zero address on EVM',
+      evm({ LEDGER_SETTLEMENT_FACTORY_ADDRESS: `0x${'0'.repeat(40)}` }),
+      ['LEDGER_SETTLEMENT_FACTORY_ADDRESS', 'no EVM address'],
+    ],
+    [
       'channels on EVM',
       evm({ LEDGER_CHANNEL_SECRET_KEYS: channelA }),
       ['LEDGER_CHANNEL_SECRET_KEYS', 'Stellar'],

@@ -2,8 +2,8 @@
  * Finds settings of an EVM chain that are each valid but wrong together. No message repeats a secret. viem
  * loads slowly, so family.ts loads this file only if an EVM chain is configured.
  */
-import { isAddress } from 'viem';
 import { mnemonicToAccount, privateKeyToAddress } from 'viem/accounts';
+import { normalizeAddress } from './addresses.ts';
 import { readErrorAbi } from './errorAbi.ts';
 import { messageOf } from '../../../lib/errors.ts';
 import type { GivenSettings } from '../family.ts';
@@ -25,10 +25,10 @@ export async function findEvmProblems(given: Given): Promise<string[]> {
   const { values } = given;
   const addresses = CONTRACTS.flatMap((name) => {
     const address = values[name];
-    if (address === undefined || isAddress(address)) return [];
+    if (address === undefined || normalizeAddress(address) !== null) return [];
     return [
       `${name} is ${JSON.stringify(address)}, which is no EVM address: expected 0x and 40 hexadecimal digits, ` +
-        'in lower case or with their checksum.',
+        'not all of them 0, and with a right checksum if in mixed case.',
     ];
   });
   return [
