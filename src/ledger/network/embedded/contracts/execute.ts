@@ -39,7 +39,7 @@ export function execute(world: World, context: Context, call: Invocation): Effec
 }
 
 /**
- * The keys that `execute` may read, as far as the call names them. Calls about deposits read further
+ * The keys that `execute` will read, as far as the call names them. Calls about deposits read further
  * balances.
  */
 export function keysOf(
@@ -51,11 +51,13 @@ export function keysOf(
   const token = 'tokenAddress' in call ? [call.tokenAddress] : [];
   const deployed = 'salt' in call ? [deployedAddress(networkId, factoryAddress, call.salt)] : [];
   const ofEitherKind = 'contractAddress' in call ? [call.contractAddress] : deployed;
-  const holders = [source, ...('to' in call ? [call.to] : []), ...settlement];
+  // A mint takes from no account.
+  const payer = call.kind === 'mint' ? [] : [source];
+  const holders = [...payer, ...('to' in call ? [call.to] : []), ...settlement];
   return {
     tokens: [...ofEitherKind, ...token],
     settlements: [...ofEitherKind, ...settlement],
-    balances: token.flatMap((tokenAddress) => holders.map((holder) => ({ tokenAddress, holder }))),
+    balances: 'amount' in call ? holders.map((holder) => ({ tokenAddress: call.tokenAddress, holder })) : [],
     offRamps: offRamp.map(({ settlementAddress, sessionId }) => ({
       settlementAddress,
       referenceId: hashText(sessionId),
