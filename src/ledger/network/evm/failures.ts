@@ -3,7 +3,7 @@
  * is simulated again.
  */
 import type { Outcome, Refusal } from '../port.ts';
-import type { ContractAddresses } from './contracts.ts';
+import { functionCalled, type ContractAddresses } from './contracts.ts';
 import { readDeploymentFee } from './deploymentFee.ts';
 import type { Finality, Pin } from './finality.ts';
 import { RpcError } from './jsonRpc.ts';
@@ -52,8 +52,9 @@ export async function outcomeOfRevert(
     const { to, input: data, value } = transaction;
     const refusal = await explain(rpc, { to, data }, { revert: again.revert, errors }, again.at);
     if (refusal.reason !== 'OTHER') return refused(refusal);
-    // The factory's owner may change the fee after a deployment is signed. Other contracts have none.
-    const fee = await readDeploymentFee(rpc, to, again.at);
+    // The factory's owner may change the fee after a deployment is signed. A token could answer with anything.
+    const isDeployment = functionCalled(data).startsWith('deploy');
+    const fee = isDeployment ? await readDeploymentFee(rpc, to, again.at) : value;
     if (fee !== value)
       return dead(
         'another deployment fee',
