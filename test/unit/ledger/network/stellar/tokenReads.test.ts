@@ -4,10 +4,12 @@
 import { nativeToScVal, StrKey } from '@stellar/stellar-sdk';
 import { expect, it } from 'vitest';
 import { NetworkUnavailable } from '../../../../../src/ledger/network/port.ts';
+import { RECEIPT_STATUSES } from '../../../../../src/ledger/network/port/tokens.ts';
 import {
   UnreadableFailure,
   type ContractReads,
 } from '../../../../../src/ledger/network/stellar/contractReads.ts';
+import { statusOf, UnexpectedValue } from '../../../../../src/ledger/network/stellar/scvals.ts';
 import { createTokenReads } from '../../../../../src/ledger/network/stellar/tokenReads.ts';
 
 const tokens = Array.from({ length: 200 }, (_, at) => StrKey.encodeContract(Buffer.alloc(32, at)));
@@ -50,4 +52,13 @@ it('asks about each token whether it has expired, also when many running have no
   const { reads, asked } = readsOf(() => new NetworkUnavailable('timed out'));
   await reads.expiryOf(tokens);
   expect(asked()).toBe(400);
+});
+
+it.each(['Lost', 'ACTIVE', 'constructor'])('does not take the name %s for a status', (name) => {
+  expect(() => statusOf(RECEIPT_STATUSES, [name], 'a receipt')).toThrow(UnexpectedValue);
+});
+
+it('knows each status by the name that the contracts give it', () => {
+  const names = ['Draft', 'Active', 'Suspended', 'Redeemed', 'Expired'];
+  expect(names.map((name) => statusOf(RECEIPT_STATUSES, [name], 'a receipt'))).toEqual(RECEIPT_STATUSES);
 });
