@@ -59,7 +59,7 @@ const specifiedShape = z.object({
 
 /** @returns nothing when the body is not JSON or does not describe a retirement */
 export function readRetirementHints(rawBody: Uint8Array): RetirementHint[] {
-  const body = parseJson(Buffer.from(rawBody).toString('utf8'));
+  const body = parseJson(new TextDecoder().decode(rawBody));
   const some = someEvents.safeParse(body);
   if (some.success) return some.data.events.flatMap((event) => hintOfEvent(event) ?? []);
   const one = oneEvent.safeParse(body);

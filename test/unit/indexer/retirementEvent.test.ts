@@ -86,6 +86,11 @@ describe('a body of the specified shape', () => {
     expect(readRetirementHints(body)).toEqual([{ ...NOTHING_NAMED, tokenAddress: 'C' }]);
   });
 
+  it('is a hint behind a byte order mark', () => {
+    const body = Buffer.from('\ufeff{"data":{"beneficiary":"x","contract":"C"}}');
+    expect(readRetirementHints(body)).toEqual([{ ...NOTHING_NAMED, tokenAddress: 'C' }]);
+  });
+
   it.each([
     '',
     '{',
