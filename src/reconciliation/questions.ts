@@ -20,7 +20,7 @@ interface Answered extends Comparison {
   isAnswered?: boolean;
 }
 
-interface Questions {
+export interface Questions {
   /**
    * Asks one question for each item.
    * @returns the comparisons, null for an item that was skipped

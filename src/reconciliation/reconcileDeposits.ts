@@ -6,11 +6,12 @@ import { and, eq, isNotNull, sql, type SQL } from 'drizzle-orm';
 import { offRampSessions, submissions } from '../db/tables/index.ts';
 import { NetworkRefusal, type OffRampDeposit } from '../ledger/network/port.ts';
 import { toBaseUnits } from '../ledger/units.ts';
+import { groupBy } from '../lib/groupBy.ts';
 import { isEndAccepted } from './contradictions/offRampSessions.ts';
 import type { ReconcileDependencies } from './reconcileProject.ts';
-import { createQuestions } from './questions.ts';
+import { createQuestions, type Questions } from './questions.ts';
 import { pagesById } from './pagesById.ts';
-import { broken, nothingCompared, unproved, type Comparison } from './verdicts.ts';
+import { add, broken, nothingCompared, unproved, type Comparison } from './verdicts.ts';
 
 type Dependencies = Pick<ReconcileDependencies, 'db' | 'network' | 'isStill'> & {
   /** In an incremental run, the compared sessions. */
@@ -56,19 +57,30 @@ const ROW = {
 type Session = Awaited<ReturnType<ReturnType<typeof selectSessions>>>[number];
 
 export async function reconcileDeposits(deps: Dependencies): Promise<Comparison> {
-  const questions = createQuestions({
+  // By contract: one that can't be read, with many sessions, would leave the deposits in the others uncompared.
+  const questions = new Map<string, Questions>();
+  for await (const page of pagesById(offRampSessions.id, deps.offRampSessionIds, selectSessions(deps))) {
+    for (const [contract, sessions] of groupBy(page, ({ settlementAddress }) => settlementAddress)) {
+      const ofContract = questions.get(contract) ?? questionsAbout(contract);
+      questions.set(contract, ofContract);
+      await ofContract.askAll(
+        sessions,
+        ({ id }) => `off-ramp session ${id}`,
+        (session) => compareSession(deps, session),
+      );
+    }
+  }
+  const compared = nothingCompared();
+  for (const ofContract of questions.values()) add(compared, ofContract.sum());
+  return compared;
+}
+
+function questionsAbout(contract: string): Questions {
+  return createQuestions({
     invariants: ['I13'],
-    noun: 'deposits',
+    noun: `deposits in settlement contract ${contract}`,
     concurrency: MAX_CONCURRENT_READS,
   });
-  for await (const page of pagesById(offRampSessions.id, deps.offRampSessionIds, selectSessions(deps))) {
-    await questions.askAll(
-      page,
-      ({ id }) => `off-ramp session ${id}`,
-      (session) => compareSession(deps, session),
-    );
-  }
-  return questions.sum();
 }
 
 const selectSessions =

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { EmbeddedNetwork } from '../../support/embeddedNetwork.ts';
-import { NetworkRefusal, type LedgerNetwork } from '../../../src/ledger/network/port.ts';
+import { NetworkRefusal, NetworkUnavailable, type LedgerNetwork } from '../../../src/ledger/network/port.ts';
 import { DomainError, type ErrorCode } from '../../../src/lib/errors.ts';
 import type { RampStatus } from '../../../src/ramp/port.ts';
 import { findContradictions } from '../../../src/reconciliation/findContradictions.ts';
@@ -227,6 +227,29 @@ describe('a deposit in the settlement contract', () => {
     expect(findings).toEqual([]);
     const text = expect.stringContaining(message) as string;
     expect(notProved).toEqual([{ invariant: 'I13', obstacle: 'NO_DATA', message: text }]);
+  });
+
+  it('is compared although another contract with many sessions cannot be read', async () => {
+    const own = session.settlementAddress;
+    await restorable.corrupt(`INSERT INTO off_ramp_sessions SELECT (jsonb_populate_record(o, jsonb_build_object(
+        'id', format('00000000-0000-7000-8000-%s', lpad(n::text, 12, '0')), 'settlement_address', 'C', 'provider_session_id', 'manual_' || n))).*
+      FROM off_ramp_sessions o, generate_series(1, 40) n WHERE o.id = '${session.id}'`);
+    const asked: string[] = [];
+    const { findings, notProved } = await reconcileDeposits({
+      ...platform.dependencies,
+      network: {
+        ...network,
+        offRampDeposit: async (contract) => {
+          asked.push(contract);
+          if (contract !== own) throw new NetworkUnavailable('its answer is not understood');
+          return null;
+        },
+      },
+    });
+    expect(findings.filter(({ message }) => message.includes(session.id))).toHaveLength(1);
+    // The contract that does not answer is given up.
+    expect(asked.filter((contract) => contract !== own).length).toBeLessThan(40);
+    expect(notProved.at(-1)?.message).toMatch(/^\d+ deposits in settlement contract C were not compared/);
   });
 
   it('that the network lost is missing until an operator accepts it', async () => {
