@@ -99,13 +99,14 @@ builder.mutationField('setManualSessionStatus', (t) =>
   t.field({
     ...forRoles(
       ['operator'],
-      'Sets the status of a session at the manual provider. Set PROCESSING before you pay: the farmer can cancel a PENDING payout, and the response to ' +
-        'PROCESSING has the complete account to pay to. Every status except PROCESSING may need approval ' +
-        '(`approvalRequest`). Setting the current status again needs none, unless the payment reference differs. ' +
-        'Errors: NOT_FOUND; CONFLICT when another provider is configured, when PROCESSING or PENDING is set for a ' +
-        'payout that is SETTLED, FAILED or REFUNDED (it was cancelled, or ended otherwise), and when PROCESSING is ' +
-        'set although another operator has set it, or the settlement contract shows the tokens as released or no ' +
-        'longer has the deposit (do not pay then); LEDGER_UNAVAILABLE when PROCESSING is set while the state of the tokens is unknown.',
+      'Sets the status of a session at the manual provider. Set PROCESSING before you pay: the farmer can cancel ' +
+        'a PENDING payout, and the response to PROCESSING has the complete account to pay to. Every status except ' +
+        'PROCESSING may need approval (`approvalRequest`). Setting the current status again needs none, unless the ' +
+        'payment reference differs. Errors: NOT_FOUND; CONFLICT when another provider is configured, when ' +
+        'PROCESSING or PENDING is set for a payout that is SETTLED, FAILED or REFUNDED (it was cancelled, or ended ' +
+        'otherwise), and when PROCESSING is set although another operator has set it, or the settlement contract ' +
+        'shows the tokens as released or no longer has the deposit (do not pay then); LEDGER_UNAVAILABLE when ' +
+        'PROCESSING is set while the state of the tokens is unknown.',
     ),
     type: SetManualSessionStatusPayload,
     args: inputOf(SetManualSessionStatusInput, 'The session and its new status.'),
