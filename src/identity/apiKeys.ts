@@ -13,8 +13,7 @@ import type { ChangeSignal } from '../db/changeSignal.ts';
 import { apiKeys } from '../db/tables/index.ts';
 import { DomainError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { Caller } from './roles.ts';
-import { isRole } from './roles.ts';
+import { isRole, type Caller } from './roles.ts';
 import type { TokenVerifier } from './tokens.ts';
 
 const PREFIX = 'atm_';

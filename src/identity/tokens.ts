@@ -6,15 +6,13 @@
  * `alg: none` is never read.
  */
 import { createSecretKey } from 'node:crypto';
-import { errors, jwtVerify, SignJWT } from 'jose';
-import type { JWTPayload, JWTVerifyGetKey } from 'jose';
+import { errors, jwtVerify, SignJWT, type JWTPayload, type JWTVerifyGetKey } from 'jose';
 import type { Clock } from '../lib/clock.ts';
 import { DomainError, messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createProviderKeys } from './providerKeys.ts';
 import { cacheVerifiedTokens } from './verifiedTokenCache.ts';
-import type { Caller, Role } from './roles.ts';
-import { isRole, ROLES, SUBJECT_FORM, SUBJECT_PATTERN } from './roles.ts';
+import { isRole, ROLES, SUBJECT_FORM, SUBJECT_PATTERN, type Caller, type Role } from './roles.ts';
 import { MIN_SECRET_BYTES } from '../lib/settingRules.ts';
 
 /** A token with all roles is under 500 characters; the rest is for claims of identity providers. */

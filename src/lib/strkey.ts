@@ -6,8 +6,7 @@
  * Only the strkey file of the SDK is loaded: the whole SDK takes a quarter of a second and 20 MB, which the
  * embedded network does without. Node's own crypto signs.
  */
-import { sign, verify } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
+import { sign, verify, type KeyObject } from 'node:crypto';
 import { StrKey } from '@stellar/stellar-base/lib/strkey.js';
 import { privateKeyOf, publicBytesOf, publicKeyOf } from './ed25519.ts';
 

@@ -3,8 +3,7 @@
  * often it selects the same name. (The parser limits its tokens; its depth, breadth and cost are limited
  * before execution.)
  */
-import { visit } from 'graphql';
-import type { DocumentNode } from 'graphql';
+import { visit, type DocumentNode } from 'graphql';
 import { requireAtMost } from './tooLarge.ts';
 
 /** Enough for a page of look-ups by id; for more, clients use a list. */

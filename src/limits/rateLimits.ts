@@ -20,13 +20,10 @@ import type { Caller } from '../identity/roles.ts';
 import type { Logger } from '../lib/logger.ts';
 import { singleFlight } from '../lib/singleFlight.ts';
 import { addressKey, networkKey } from '../lib/addressKey.ts';
-import type { CpuThrottle } from './cpuThrottle.ts';
-import { createCpuThrottle, MAX_STEP_MS } from './cpuThrottle.ts';
+import { createCpuThrottle, MAX_STEP_MS, type CpuThrottle } from './cpuThrottle.ts';
 import type { Limits } from './limits.ts';
-import type { DelayRefusal } from './refusalDelays.ts';
-import { createRefusalDelays } from './refusalDelays.ts';
-import type { SharedBudget, Usage } from './sharedBudget.ts';
-import { createSharedBudget } from './sharedBudget.ts';
+import { createRefusalDelays, type DelayRefusal } from './refusalDelays.ts';
+import { createSharedBudget, type SharedBudget, type Usage } from './sharedBudget.ts';
 import { createTokenBuckets } from './tokenBuckets.ts';
 
 type RateLimitSettings = Pick<

@@ -1,8 +1,7 @@
 /**
  * The parser of every document that comes from outside.
  */
-import { parse } from 'graphql';
-import type { DocumentNode, ParseOptions, Source } from 'graphql';
+import { parse, type DocumentNode, type ParseOptions, type Source } from 'graphql';
 import { requireDocumentWithinLimits, requireTextWithinLimits } from '../../limits/documentLimits.ts';
 
 /** Several times the largest real document; the time of validation grows quadratically. */

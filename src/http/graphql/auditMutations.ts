@@ -2,8 +2,7 @@
  * Wraps every field of Mutation in an entry of the audit log. The wrapper is outside of all other rules, so
  * that new mutations and refused ones are covered too.
  */
-import type { GraphQLFieldResolver, GraphQLSchema } from 'graphql';
-import { defaultFieldResolver } from 'graphql';
+import { defaultFieldResolver, type GraphQLFieldResolver, type GraphQLSchema } from 'graphql';
 import { auditUnavailable } from '../../identity/auditLog.ts';
 import { outcomeUnknown } from './databaseUnavailable.ts';
 import { refusedByDatabase } from '../../db/refusedByDatabase.ts';

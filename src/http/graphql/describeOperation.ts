@@ -3,8 +3,7 @@
  *
  * Only values whose names are declared are shown; every other value is replaced by its type or size.
  */
-import { OperationTypeNode, print, visit } from 'graphql';
-import type { DocumentNode, GraphQLSchema } from 'graphql';
+import { OperationTypeNode, print, visit, type DocumentNode, type GraphQLSchema } from 'graphql';
 import { recordedInputOf } from '../../schema/core/recordedInput.ts';
 
 /**

@@ -6,11 +6,9 @@
  * defect and is masked. maskErrors.ts logs defects and an unavailable database with the request id.
  */
 import { PothosValidationError } from '@pothos/core';
-import { GraphQLError } from 'graphql';
-import type { GraphQLFormattedError } from 'graphql';
+import { GraphQLError, type GraphQLFormattedError } from 'graphql';
 import { databaseUnavailable } from './databaseUnavailable.ts';
-import type { ErrorCode, ErrorDetails } from '../../lib/errors.ts';
-import { DomainError, ERROR_CODES } from '../../lib/errors.ts';
+import { DomainError, ERROR_CODES, type ErrorCode, type ErrorDetails } from '../../lib/errors.ts';
 import { withoutStack } from '../../lib/withoutStack.ts';
 import { NetworkRefusal, NetworkUnavailable } from '../../ledger/network/port.ts';
 import { toClientDetails } from './errorDetails.ts';

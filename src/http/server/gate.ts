@@ -6,8 +6,7 @@ import { DomainError } from '../../lib/errors.ts';
 import { callerOfAuthorization } from '../../identity/bearer.ts';
 import type { Caller } from '../../identity/roles.ts';
 import type { TokenVerifier } from '../../identity/tokens.ts';
-import { rateLimitHeaders } from '../../limits/rateLimits.ts';
-import type { RateLimits } from '../../limits/rateLimits.ts';
+import { rateLimitHeaders, type RateLimits } from '../../limits/rateLimits.ts';
 import type { Usage } from '../../limits/sharedBudget.ts';
 import type { TransportContext } from '../graphql/transportContext.ts';
 

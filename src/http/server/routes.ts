@@ -17,8 +17,7 @@ import { DomainError, ERROR_CODES } from '../../lib/errors.ts';
 import { HOOK_PATHS } from '../../lib/hookUrls.ts';
 import { createThrottledLog } from '../../lib/throttledLog.ts';
 import { addressKey } from '../../lib/addressKey.ts';
-import { createConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
-import type { ConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
+import { createConcurrencyLimit, type ConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
 import { cacheAnswer } from '../../lib/cacheAnswer.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Readiness } from './readiness.ts';
@@ -26,15 +25,13 @@ import { pathOf } from './requestTarget.ts';
 import { answerError, answerJson, answerRefusal } from './answers.ts';
 import { contextOf, type Exchange } from './exchange.ts';
 import type { GraphiqlPage } from '../pages/graphiql.ts';
-import type { DeliveryOutcome, HookHandler, HookServices } from './hooks.ts';
-import { answerHook } from './hooks.ts';
+import { answerHook, type DeliveryOutcome, type HookHandler, type HookServices } from './hooks.ts';
 import { answerLogFile, LOGS_PATH, type ReadLogFile } from './logFiles.ts';
 import { answerMetrics, type MetricsPage } from './metricsPage.ts';
 import { answerPage, createPagePlaces, type PublicPages } from './pages.ts';
 import { giveBody, hasLeft, readBody } from '../../lib/readBody.ts';
 import { causeOf } from '../graphql/errors.ts';
-import type { Pipeline } from '../graphql/yoga.ts';
-import { GRAPHQL_PATH } from '../graphql/yoga.ts';
+import { GRAPHQL_PATH, type Pipeline } from '../graphql/yoga.ts';
 
 /** The largest operation with all its variables is under 10 kB. */
 const MAX_GRAPHQL_BODY_BYTES = 100_000;

@@ -1,8 +1,7 @@
 /**
  * The HTTP server: connection limits, request ids, websocket upgrades, and an ordered stop.
  */
-import { createServer } from 'node:http';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { addressKey } from '../../lib/addressKey.ts';
@@ -17,15 +16,13 @@ import { limitConnections } from './connectionLimits.ts';
 import { ignoreOtherUpgrades } from './otherUpgrades.ts';
 import { limitPipelining } from './pipelining.ts';
 import { exchangeOf } from './exchange.ts';
-import type { RouteOptions } from './routes.ts';
-import { createRouter } from './routes.ts';
+import { createRouter, type RouteOptions } from './routes.ts';
 import { pathOf } from './requestTarget.ts';
 import { endStalledSockets } from '../websocket/stalledSockets.ts';
 import { createWebsocketServer } from '../websocket/websocket.ts';
 import { refuseUpgrade } from './refuseUpgrade.ts';
 import { STREAM_TYPES } from '../graphql/unbufferedStreams.ts';
-import type { PipelineOptions } from '../graphql/yoga.ts';
-import { createPipeline, GRAPHQL_PATH } from '../graphql/yoga.ts';
+import { createPipeline, GRAPHQL_PATH, type PipelineOptions } from '../graphql/yoga.ts';
 import { createTurns } from './turns.ts';
 import { waitAtMost } from '../../lib/timeout.ts';
 

@@ -2,8 +2,7 @@
  * The graphql-transport-ws state machine, with the product's gate, pipeline and error table.
  */
 import { GraphQLError } from 'graphql';
-import { makeServer } from 'graphql-ws';
-import type { Context as SocketContext, ServerOptions } from 'graphql-ws';
+import { makeServer, type Context as SocketContext, type ServerOptions } from 'graphql-ws';
 import type { WebSocket } from 'ws';
 import type { CredentialEnds } from '../../identity/credentialEnds.ts';
 import type { Caller } from '../../identity/roles.ts';
@@ -12,8 +11,7 @@ import { createTurns } from '../server/turns.ts';
 import { addressKey } from '../../lib/addressKey.ts';
 import { toWireError } from '../graphql/errors.ts';
 import { isStream } from '../graphql/guardOperations.ts';
-import type { ErrorLog } from '../graphql/maskErrors.ts';
-import { mapAllAndLog } from '../graphql/maskErrors.ts';
+import { mapAllAndLog, type ErrorLog } from '../graphql/maskErrors.ts';
 import type { SendEvent } from '../server/socketIo.ts';
 import { newContext } from '../graphql/transportContext.ts';
 import type { Pipeline } from '../graphql/yoga.ts';
