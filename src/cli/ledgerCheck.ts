@@ -4,7 +4,7 @@
  */
 import { Command } from 'commander';
 import pc from 'picocolors';
-import { loadConfig, type Config } from '../config/config.ts';
+import { loadConfig } from '../config/config.ts';
 import { fail, type Check } from '../ledger/network/check.ts';
 import { checkLedger } from '../diagnostics/checkLedger.ts';
 import { createLogger } from '../lib/logger.ts';
@@ -32,21 +32,12 @@ const command = new Command('ledger:check')
 await runCommand(command);
 
 async function* checks(): AsyncGenerator<Check> {
-  const config = await readConfig();
-  if (config instanceof WrongSettings) {
-    // An unknown network can't be checked.
-    for (const problem of config.problems) yield fail('settings', problem);
-    return;
-  }
-  yield* checkLedger(config, createLogger({ level: 'fatal', pretty: true }));
-}
-
-async function readConfig(): Promise<Config | WrongSettings> {
   try {
-    return await loadConfig();
+    yield* checkLedger(await loadConfig(), createLogger({ level: 'fatal', pretty: true }));
   } catch (error) {
-    if (error instanceof WrongSettings) return error;
-    throw error;
+    if (!(error instanceof WrongSettings)) throw error;
+    // An unknown network can't be checked.
+    for (const problem of error.problems) yield fail('settings', problem);
   }
 }
 

@@ -15,16 +15,10 @@ import type { SealingSecrets } from '../lib/sealer.ts';
 import type { Setting } from '../lib/settingRules.ts';
 import { WrongSettings } from '../lib/startupErrors.ts';
 
-export interface Config extends Omit<
-  Values,
-  | 'PUBLIC_URL'
-  | 'LEDGER_SECRET_KEY'
-  | 'APP_SECRET'
-  | 'AUTH_SECRET'
-  | 'GRAPHIQL'
-  | 'INTROSPECTION'
-  | 'METRICS_ACCESS'
-> {
+export type Config = Omit<Values, keyof Derived> & Derived;
+
+/** What is made of the settings as they were read. */
+interface Derived {
   PUBLIC_URL: string;
   LEDGER_SECRET_KEY: string;
   APP_SECRET: string;
@@ -55,11 +49,12 @@ export async function loadConfig(environment: NodeJS.Dict<string> = readEnvironm
   const isProduction = values.NODE_ENV === 'production';
   const appSecret = values.APP_SECRET ?? (await generated()).appSecret;
   const ledgerSecretKey = values.LEDGER_SECRET_KEY ?? (await generated()).ledgerSecretKey;
+  const withKey = { ...values, LEDGER_SECRET_KEY: ledgerSecretKey };
+  const network = values.LEDGER_NETWORK;
   return {
-    ...values,
-    ledger: configureLedger({ ...values, LEDGER_SECRET_KEY: ledgerSecretKey }),
+    ...withKey,
+    ledger: familyNamed(network).configure(network, withKey) as LedgerConfig,
     PUBLIC_URL: values.PUBLIC_URL ?? `http://localhost:${values.PORT}`,
-    LEDGER_SECRET_KEY: ledgerSecretKey,
     APP_SECRET: appSecret,
     sealingSecrets: sealingSecretsOf(values, appSecret),
     AUTH_SECRET:
@@ -79,12 +74,6 @@ export async function loadConfig(environment: NodeJS.Dict<string> = readEnvironm
 function sealingSecretsOf({ SEALING_SECRETS: secrets = [] }: Values, appSecret: string): SealingSecrets {
   const [first, ...others] = secrets;
   return first === undefined ? [appSecret] : [first, ...others, appSecret];
-}
-
-/** The family makes it from the settings that the family declares. */
-function configureLedger(values: Values): LedgerConfig {
-  const network = values.LEDGER_NETWORK;
-  return familyNamed(network).configure(network, values) as LedgerConfig;
 }
 
 /** Whether npm runs this process (such as `npm start`), through a shell. */

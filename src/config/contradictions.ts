@@ -36,36 +36,20 @@ const FOR_ONE_CHOICE: readonly ForOneChoice[] = [
 ];
 
 /** Settings without effect unless another one is set, and the consequence. */
-const BESIDE_ANOTHER: readonly { name: SettingName; other: SettingName; otherwise: string }[] = [
-  { name: 'INDEXER_TOKEN', other: 'INDEXER_URL', otherwise: 'it would be sent to no indexer' },
-  {
-    name: 'DATABASE_DIRECT_URL',
-    other: 'DATABASE_URL',
-    otherwise: 'the embedded PostgreSQL would be used',
-  },
-  {
-    name: 'DATABASE_MIGRATION_URL',
-    other: 'DATABASE_URL',
-    otherwise: 'the embedded PostgreSQL has roles of its own',
-  },
-  {
-    name: 'DATABASE_READ_URL',
-    other: 'DATABASE_URL',
-    otherwise: 'the embedded PostgreSQL has no replicas',
-  },
-  {
-    name: 'DATABASE_READ_MAX_LAG_SECONDS',
-    other: 'DATABASE_READ_URL',
-    otherwise: 'no replica would be read from',
-  },
+const BESIDE_ANOTHER: readonly [name: SettingName, other: SettingName, otherwise: string][] = [
+  ['INDEXER_TOKEN', 'INDEXER_URL', 'it would be sent to no indexer'],
+  ['DATABASE_DIRECT_URL', 'DATABASE_URL', 'the embedded PostgreSQL would be used'],
+  ['DATABASE_MIGRATION_URL', 'DATABASE_URL', 'the embedded PostgreSQL has roles of its own'],
+  ['DATABASE_READ_URL', 'DATABASE_URL', 'the embedded PostgreSQL has no replicas'],
+  ['DATABASE_READ_MAX_LAG_SECONDS', 'DATABASE_READ_URL', 'no replica would be read from'],
 ];
 
 export function findContradictions(read: ReadSettings): string[] {
   const { values, isGiven } = read;
   const problems = [
     ...FOR_ONE_CHOICE.flatMap((group) => findIgnored(read, group)),
-    ...BESIDE_ANOTHER.filter(({ name, other }) => isGiven(name) && !isGiven(other)).map(
-      ({ name, other, otherwise }) => `${name} is set without ${other}: ${otherwise}. Set both or none.`,
+    ...BESIDE_ANOTHER.filter(([name, other]) => isGiven(name) && !isGiven(other)).map(
+      ([name, other, otherwise]) => `${name} is set without ${other}: ${otherwise}. Set both or none.`,
     ),
   ];
   if (values.RAMP_PROVIDER === 'http') {

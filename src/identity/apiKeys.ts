@@ -4,7 +4,7 @@
  *   atm_0192f0c4a1b27d3e8f5a6b7c8d9e0f1a_<43 characters>
  *       └─ the key's id, visible          └─ 256 random bits, stored as part of a SHA-256 alone
  */
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
 import { eq, getTableColumns, sql } from 'drizzle-orm';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../lib/clock.ts';
@@ -67,7 +67,7 @@ export function createApiKeyVerifier(deps: ApiKeyDependencies): TokenVerifier {
       throw new DomainError('UNAUTHENTICATED', 'The API key is not known.');
     }
     if (row.revokedAt !== null) throw new DomainError('UNAUTHENTICATED', 'The API key was revoked.');
-    if (isExpired(row)) {
+    if (remainingMsOf(row) <= 0) {
       throw new DomainError('UNAUTHENTICATED', 'The API key has expired; get a new one.');
     }
     noteUse(deps, row);
@@ -87,10 +87,6 @@ interface ReadKey extends ApiKeyRow {
 
 function remainingMsOf({ remainingMs, readAtMs }: ReadKey): number {
   return remainingMs - (performance.now() - readAtMs);
-}
-
-function isExpired(row: ReadKey): boolean {
-  return remainingMsOf(row) <= 0;
 }
 
 /** Returns the caller. It expires by this instance's clock, which the timers of sockets and streams use. */
@@ -152,7 +148,7 @@ function noteUse({ db, log }: ApiKeyDependencies, row: ReadKey): void {
 }
 
 function hashOf(key: string): Uint8Array {
-  return createHash('sha256').update(key).digest();
+  return hash('sha256', key, 'buffer');
 }
 
 function uuidOf(hex: string): string {

@@ -42,9 +42,10 @@ export function deriveKey(appSecret: string, purpose: string, bytes = 32): Uint8
 
 export function createSealer(secrets: SealingSecrets): Sealer {
   const [current] = secrets;
-  const keys = new Map(secrets.map((secret) => [keyIdOf(secret), deriveKey(secret, 'secrets at rest')]));
+  const keyOf = (secret: string) => deriveKey(secret, 'secrets at rest');
+  const keys = new Map(secrets.map((secret) => [keyIdOf(secret), keyOf(secret)]));
   const currentPrefix = `${VERSION}.${keyIdOf(current)}.`;
-  const currentKey = deriveKey(current, 'secrets at rest');
+  const currentKey = keyOf(current);
   return {
     currentPrefix,
     seal(plainText, place) {

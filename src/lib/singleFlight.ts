@@ -26,13 +26,12 @@ export function freshSingleFlight<T>(run: () => Promise<T>): () => Promise<T> {
   let next: Promise<T> | null = null;
 
   function start(): Promise<T> {
-    const started = run();
-    running = started;
     const end = () => {
       running = null;
     };
-    started.then(end, end);
-    return started;
+    running = run();
+    running.then(end, end);
+    return running;
   }
 
   return () => {

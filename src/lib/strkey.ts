@@ -10,31 +10,12 @@ import { sign, verify, type KeyObject } from 'node:crypto';
 import { StrKey } from '@stellar/stellar-base/lib/strkey.js';
 import { privateKeyOf, publicBytesOf, publicKeyOf } from './ed25519.ts';
 
-const CODECS = {
-  account: {
-    encode: (payload: Buffer) => StrKey.encodeEd25519PublicKey(payload),
-    isValid: (text: string) => StrKey.isValidEd25519PublicKey(text),
-    decode: (text: string) => StrKey.decodeEd25519PublicKey(text),
-  },
-  contract: {
-    encode: (payload: Buffer) => StrKey.encodeContract(payload),
-    isValid: (text: string) => StrKey.isValidContract(text),
-    decode: (text: string) => StrKey.decodeContract(text),
-  },
-  seed: {
-    encode: (payload: Buffer) => StrKey.encodeEd25519SecretSeed(payload),
-    isValid: (text: string) => StrKey.isValidEd25519SecretSeed(text),
-    decode: (text: string) => StrKey.decodeEd25519SecretSeed(text),
-  },
-} as const;
+/** The ends of the names of the library's functions. */
+const NAMES = { account: 'Ed25519PublicKey', contract: 'Contract', seed: 'Ed25519SecretSeed' } as const;
 
-type StrkeyKind = keyof typeof CODECS;
+type StrkeyKind = keyof typeof NAMES;
 
-const KINDS_BY_LETTER: Readonly<Record<string, StrkeyKind | undefined>> = {
-  G: 'account',
-  C: 'contract',
-  S: 'seed',
-};
+const KINDS_BY_LETTER: Readonly<Record<string, StrkeyKind>> = { G: 'account', C: 'contract', S: 'seed' };
 const PAYLOAD_BYTES = 32;
 
 /** A source of random bytes, such as `crypto.randomBytes`. */
@@ -57,16 +38,15 @@ export function encodeStrkey(kind: StrkeyKind, payload: Uint8Array): string {
   if (payload.length !== PAYLOAD_BYTES) {
     throw new RangeError(`A strkey holds ${PAYLOAD_BYTES} bytes, not ${payload.length}`);
   }
-  return CODECS[kind].encode(Buffer.from(payload));
+  return StrKey[`encode${NAMES[kind]}`](Buffer.from(payload));
 }
 
 /** The strkey's kind and payload; null for text that is not exactly one valid account, contract or seed. */
 export function decodeStrkey(text: string): DecodedStrkey | null {
   // The first letter gives the kind, because the library creates an Error for each wrong kind.
   const kind = KINDS_BY_LETTER[text.charAt(0)];
-  return kind === undefined || !CODECS[kind].isValid(text)
-    ? null
-    : { kind, payload: Uint8Array.from(CODECS[kind].decode(text)) };
+  if (kind === undefined || !StrKey[`isValid${NAMES[kind]}`](text)) return null;
+  return { kind, payload: Uint8Array.from(StrKey[`decode${NAMES[kind]}`](text)) };
 }
 
 /** Maximum addresses found valid, and keys of accounts: requests name the same few again and again. */

@@ -3,7 +3,6 @@
  */
 import { Kind, type DocumentNode, type FragmentDefinitionNode } from 'graphql';
 
-/** The document's fragment definitions, by name. */
 export function fragmentsOf(document: DocumentNode): ReadonlyMap<string, FragmentDefinitionNode> {
   return new Map(
     document.definitions.flatMap((part) =>

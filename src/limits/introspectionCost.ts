@@ -48,7 +48,8 @@ export function measureIntrospection(
   document: DocumentNode,
   operation: OperationDefinitionNode,
 ): IntrospectionSize {
-  const lists = listSizes(schema);
+  const lists = sizesOf.get(schema) ?? countLists(schema);
+  sizesOf.set(schema, lists);
   const fragments = fragmentsOf(document);
   /**
    * A fragment that is spread a thousand times is walked once. A selection of the root is never one below it:
@@ -83,15 +84,6 @@ export function measureIntrospection(
   }
 
   return walk(operation.selectionSet, true);
-}
-
-function listSizes(schema: GraphQLSchema): ListSizes {
-  let sizes = sizesOf.get(schema);
-  if (!sizes) {
-    sizes = countLists(schema);
-    sizesOf.set(schema, sizes);
-  }
-  return sizes;
 }
 
 function countLists(schema: GraphQLSchema): ListSizes {

@@ -4,13 +4,6 @@
  */
 import { LRUCache } from 'lru-cache';
 
-export interface TokenBucket {
-  /** Takes points, also more than are left. @returns whether enough were left */
-  take(points: number): boolean;
-  /** Seconds until points are left again; 0 when points are left. */
-  waitSeconds(): number;
-}
-
 interface TokenBuckets {
   take(key: string, points: number): boolean;
   waitSeconds(key: string): number;
@@ -24,19 +17,15 @@ interface Rate {
 /** Maximum keys. The key that was idle for longest starts again with a full bucket, as it would anyway. */
 const MAX_KEYS = 50_000;
 
-/** @param nowMs a clock that never goes back. */
-export function createTokenBucket(rate: Rate, nowMs: () => number): TokenBucket {
-  return new Bucket(rate, nowMs);
-}
-
 /** A class, because every socket has two buckets: with closures, each takes three times the memory. */
-class Bucket implements TokenBucket {
+export class TokenBucket {
   private readonly rate: Rate;
   private readonly nowMs: () => number;
   /** Below 0 when more was taken than was left. */
   private left: number;
   private atMs: number;
 
+  /** @param nowMs a clock that never goes back */
   constructor(rate: Rate, nowMs: () => number) {
     this.rate = rate;
     this.nowMs = nowMs;
@@ -44,6 +33,7 @@ class Bucket implements TokenBucket {
     this.atMs = nowMs();
   }
 
+  /** Takes points, also more than are left. @returns whether enough were left */
   take(points: number): boolean {
     this.refill();
     const isEnough = this.left >= points;
@@ -52,6 +42,7 @@ class Bucket implements TokenBucket {
     return isEnough;
   }
 
+  /** Seconds until points are left again; 0 when points are left. */
   waitSeconds(): number {
     this.refill();
     return this.left > 0 ? 0 : Math.max(Math.ceil(-this.left / this.rate.perSecond), 1);
@@ -75,7 +66,7 @@ export function createTokenBuckets(rate: Rate, nowMs: () => number): TokenBucket
     take(key, points) {
       let bucket = buckets.get(key);
       if (bucket === undefined) {
-        bucket = createTokenBucket(rate, nowMs);
+        bucket = new TokenBucket(rate, nowMs);
         buckets.set(key, bucket);
       }
       return bucket.take(points);

@@ -12,7 +12,6 @@ import type { AllowedOrigins } from '../http/graphql/yoga.ts';
 import type { TokenKey, TokenRules } from '../identity/tokens.ts';
 import { defaultLimits, type Limits } from '../limits/limits.ts';
 import { cacheAnswer } from '../lib/cacheAnswer.ts';
-import type { Logger } from '../lib/logger.ts';
 import { createMetrics, type Metrics } from '../metrics/metrics.ts';
 import { createReadiness } from '../http/server/readiness.ts';
 import type { RecordCommands } from '../ledger/network/family.ts';
@@ -27,7 +26,7 @@ import { createPayoutHook } from '../webhooks/payoutSettled.ts';
 import { createRetirementsHook } from '../webhooks/retirementsHook.ts';
 import { createInclusionCheck } from '../transparency/inclusion.ts';
 import { createPublishedLogs } from '../transparency/publishedLogs.ts';
-import { TimeoutError, withTimeout } from '../lib/timeout.ts';
+import { waitAtMost } from '../lib/timeout.ts';
 
 export interface AppOptions extends ComposeOptions {
   /** The headers that may carry an indexer's signature. */
@@ -131,19 +130,12 @@ export async function buildApp(options: AppOptions): Promise<App> {
       // the audit log would have no outcome for it.
       dependencies.stateSignal.endWaits();
       await server.close(STOP_GRACE_MS);
-      await stopInTime(log, async () => {
-        await access.stop();
-        await platform.stop();
-      });
+      const stopWork = access.stop().then(platform.stop);
+      if (!(await waitAtMost(STOP_WORK_MS, stopWork))) {
+        log.warn({ afterMs: STOP_WORK_MS }, 'stopping without waiting for the background work');
+      }
     },
   };
-}
-
-async function stopInTime(log: Logger, stopWork: () => Promise<void>): Promise<void> {
-  await withTimeout(STOP_WORK_MS, stopWork()).catch((error: unknown) => {
-    if (!(error instanceof TimeoutError)) throw error;
-    log.warn({ afterMs: STOP_WORK_MS }, 'stopping without waiting for the background work');
-  });
 }
 
 function metricsPage(

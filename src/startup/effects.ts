@@ -21,55 +21,43 @@ import {
 } from '../resolvers/warehouse/offRamp/offRampEffects.ts';
 import { receiptToken } from '../resolvers/warehouse/createDeposit.ts';
 
-type EffectsDependencies = Omit<FeedDependencies, 'feedSignal'> & {
+interface EffectsDependencies extends Omit<FeedDependencies, 'feedSignal'> {
   ids: IdSource;
   stateSignal: ChangeSignal;
   feed: FeedDependencies;
   feedFiller: FeedFiller;
   log: Logger;
-};
+}
 
-export function createEffects({
-  db,
-  network,
-  clock,
-  ids,
-  stateSignal,
-  feed,
-  feedFiller,
-  log,
-}: EffectsDependencies): EffectsTable {
-  const ofRetirements = { ids, feed, feedFiller, log };
-  const ofTokens = { network, clock, ids };
-  const projects = projectToken({ network, ids });
-  const receipts = receiptToken({ network });
-  const ofOffRampSession = { db, network, clock, ids, stateSignal };
+export function createEffects(deps: EffectsDependencies): EffectsTable {
+  const projects = projectToken(deps);
+  const receipts = receiptToken(deps);
   return {
     CUSTODY: {
       PROJECT: {
-        deployCarbonCredit: tokenDeployEffects(ofTokens, projects),
+        deployCarbonCredit: tokenDeployEffects(deps, projects),
         mint: mintEffects(projects),
       },
-      RETIREMENT: { retire: retireEffects(ofRetirements) },
+      RETIREMENT: { retire: retireEffects(deps) },
       RECEIPT: {
-        deployCommodityReceipt: tokenDeployEffects(ofTokens, receipts),
+        deployCommodityReceipt: tokenDeployEffects(deps, receipts),
         mint: mintEffects(receipts),
-        markExpired: expiryEffects({ clock, log }),
+        markExpired: expiryEffects(deps),
       },
       OFF_RAMP_SESSION: {
-        setAllowance: allowanceEffects(ofOffRampSession),
-        depositOffRamp: depositEffects(ofOffRampSession),
-        confirmOffRampSettlement: releaseEffects(ofOffRampSession, 'SETTLED'),
-        refundOffRamp: releaseEffects(ofOffRampSession, 'REFUNDED'),
+        setAllowance: allowanceEffects(deps),
+        depositOffRamp: depositEffects(deps),
+        confirmOffRampSettlement: releaseEffects(deps, 'SETTLED'),
+        refundOffRamp: releaseEffects(deps, 'REFUNDED'),
       },
-      SETTLEMENT_DEPLOYMENT: { deployRampSettlement: settlementDeployEffects({ network }) },
+      SETTLEMENT_DEPLOYMENT: { deployRampSettlement: settlementDeployEffects(deps) },
     },
     HOLDER: {
       HOLDER_ACT: {
-        retire: holderRetireEffects(showInFeed(ofRetirements)),
+        retire: holderRetireEffects(showInFeed(deps)),
         setAllowance: NO_EFFECTS,
       },
-      OFF_RAMP_SESSION: { depositOffRamp: holderDepositEffects(ofOffRampSession) },
+      OFF_RAMP_SESSION: { depositOffRamp: holderDepositEffects(deps) },
     },
   };
 }

@@ -30,7 +30,7 @@ import {
   roleOverRules,
 } from './databaseErrors.ts';
 import { StartupError } from '../lib/startupErrors.ts';
-import { TimeoutError, withTimeout } from '../lib/timeout.ts';
+import { waitAtMost } from '../lib/timeout.ts';
 
 export interface ConfiguredDatabase {
   handle: DatabaseHandle;
@@ -117,9 +117,8 @@ export async function openConfiguredDatabase(
             })
           : await requireNewest(handle, { sets, url });
       if (isNewer) warnings.push(MIGRATED_BY_NEWER);
+      warnings.push(...(await checkRole(handle, config)));
     }
-    const roleWarning = olderSchema === 'leave' ? null : await checkRole(handle, config);
-    if (roleWarning !== null) warnings.push(roleWarning);
   } catch (error) {
     await stop();
     throw error;
@@ -189,10 +188,8 @@ async function checkSessions(
       ? poolerWithoutSessions(url)
       : databaseUnreachable(url, error);
   });
-  await withTimeout(NOTIFICATION_TIMEOUT_MS, heard).catch((error: unknown) => {
-    if (!(error instanceof TimeoutError)) throw error;
-    throw isOneAddress ? poolerWithoutSessions(url) : notTheSameDatabase(url, directUrl);
-  });
+  if (await waitAtMost(NOTIFICATION_TIMEOUT_MS, heard)) return;
+  throw isOneAddress ? poolerWithoutSessions(url) : notTheSameDatabase(url, directUrl);
 }
 
 /**
@@ -274,13 +271,13 @@ async function requireNewest(
  * Runs after the migrations, which create the tables that a role can own.
  * @throws StartupError in production
  */
-async function checkRole(handle: DatabaseHandle, config: Config): Promise<string | null> {
-  if (config.DATABASE_ROLES === 'single') return null;
+async function checkRole(handle: DatabaseHandle, config: Config): Promise<string[]> {
+  if (config.DATABASE_ROLES === 'single') return [];
   const { role, powers } = await findPowersOverRules(handle.sql);
-  if (powers.length === 0) return null;
+  if (powers.length === 0) return [];
   const sentence = roleOverRules(role, powers);
   if (config.NODE_ENV === 'production') throw new StartupError(sentence);
-  return sentence;
+  return [sentence];
 }
 
 function setsOf({ ledger }: Config): MigrationSet[] {

@@ -93,8 +93,7 @@ function onParentGone(callback: () => void): void {
     if (process.ppid === parent) return;
     clearInterval(timer);
     callback();
-  }, PARENT_CHECK_MS);
-  timer.unref();
+  }, PARENT_CHECK_MS).unref();
 }
 
 async function stopAll(stops: Stops): Promise<void> {

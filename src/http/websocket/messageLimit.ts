@@ -5,7 +5,7 @@
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
 import type { Limits } from '../../limits/limits.ts';
-import { createTokenBucket, createTokenBuckets, type TokenBucket } from '../../limits/tokenBuckets.ts';
+import { createTokenBuckets, TokenBucket } from '../../limits/tokenBuckets.ts';
 
 /** A hundred subscriptions, opened and completed again and again: ten times the need of a busy client. */
 const SOCKET_MESSAGES = { capacity: 1_000, perSecond: 200 };
@@ -41,8 +41,8 @@ export function createMessageLimit(
   const capacity = Math.max(perSecond * BURST_SECONDS, limits.MAX_SOCKETS_PER_ADDRESS * MESSAGES_PER_SOCKET);
   const ofAddresses = createTokenBuckets({ capacity, perSecond }, nowMs);
   return (socket, connection, address) => {
-    const messages = createTokenBucket(SOCKET_MESSAGES, nowMs);
-    const controlFrames = createTokenBucket(SOCKET_CONTROL_FRAMES, nowMs);
+    const messages = new TokenBucket(SOCKET_MESSAGES, nowMs);
+    const controlFrames = new TokenBucket(SOCKET_CONTROL_FRAMES, nowMs);
     const admit = (own: TokenBucket, points: number): boolean => {
       if (socket.readyState !== socket.OPEN) return false;
       const isOwnEnough = own.take(points);

@@ -13,7 +13,7 @@ import { clientAddressOf } from '../../../src/limits/clientAddress.ts';
 import { createCounters } from '../../../src/limits/counters.ts';
 import { createRateLimits } from '../../../src/limits/rateLimits.ts';
 import { createSharedBudget, type Usage } from '../../../src/limits/sharedBudget.ts';
-import { createTokenBucket } from '../../../src/limits/tokenBuckets.ts';
+import { TokenBucket } from '../../../src/limits/tokenBuckets.ts';
 import { createConcurrencyLimit } from '../../../src/lib/concurrencyLimit.ts';
 import { bytesKeptBy } from '../../support/heap.ts';
 
@@ -312,14 +312,14 @@ describe('a budget without other instances', () => {
 
 describe('a budget that refills', () => {
   it('is owed no more than its capacity, so that one large charge does not shut a client out for long', () => {
-    const bucket = createTokenBucket({ capacity: 10, perSecond: 2 }, () => 0);
+    const bucket = new TokenBucket({ capacity: 10, perSecond: 2 }, () => 0);
     expect(bucket.take(1_000)).toBe(false);
     expect(bucket.waitSeconds()).toBe(5);
   });
 
   it('has what its rate gives since it was asked last, up to its capacity, and names the wait for the next point', () => {
     let nowMs = 0;
-    const bucket = createTokenBucket({ capacity: 10, perSecond: 2 }, () => nowMs);
+    const bucket = new TokenBucket({ capacity: 10, perSecond: 2 }, () => nowMs);
     expect(bucket.take(10)).toBe(true);
     expect(bucket.waitSeconds()).toBe(1);
     nowMs = 1_000;
