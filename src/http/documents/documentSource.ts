@@ -9,6 +9,7 @@ import { createHash } from 'node:crypto';
 import { GraphQLError } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import { DomainError } from '../../lib/errors.ts';
+import { isObject } from '../../lib/parseJson.ts';
 import type { TrustedDocuments } from './trustedDocuments.ts';
 
 /** The parameters of a request that name its document, unchecked. */
@@ -88,7 +89,7 @@ interface DocumentId {
 }
 
 function documentIdOf({ documentId, extensions }: DocumentParams): DocumentId | null {
-  const persisted = persistedQueryOf(extensions);
+  const persisted = isObject(extensions) ? extensions['persistedQuery'] : null;
   if (persisted != null) return { value: hashOf(persisted), isHash: true };
   if (documentId == null) return null;
   if (typeof documentId !== 'string' || !DOCUMENT_ID.test(documentId)) {
@@ -97,15 +98,8 @@ function documentIdOf({ documentId, extensions }: DocumentParams): DocumentId | 
   return { value: documentId, isHash: false };
 }
 
-function persistedQueryOf(extensions: unknown): unknown {
-  return typeof extensions === 'object' && extensions !== null
-    ? Reflect.get(extensions, 'persistedQuery')
-    : null;
-}
-
 function hashOf(persisted: unknown): string {
-  const { version, sha256Hash } =
-    typeof persisted === 'object' ? (persisted as { version?: unknown; sha256Hash?: unknown }) : {};
+  const { version, sha256Hash } = isObject(persisted) ? persisted : {};
   if (version !== 1) throw badRequest('"extensions.persistedQuery.version" must be 1.');
   if (typeof sha256Hash !== 'string' || !DOCUMENT_ID.test(sha256Hash)) {
     throw badRequest(

@@ -98,25 +98,22 @@ async function readFiles(path: string): Promise<SourceFile[]> {
   }
 }
 
+function orSayWhere<T>(place: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw new StartupError(`TRUSTED_DOCUMENTS: ${place}: ${messageOf(error)}`);
+  }
+}
+
 function documentsOfJson({ path, text }: SourceFile): [string, string][] {
   const entries = entriesOfJson(path, text);
-  for (const [id, document] of entries) {
-    try {
-      parse(document);
-    } catch (error) {
-      throw new StartupError(`TRUSTED_DOCUMENTS: ${path}, document ${id}: ${messageOf(error)}`);
-    }
-  }
+  for (const [id, document] of entries) orSayWhere(`${path}, document ${id}`, () => parse(document));
   return entries;
 }
 
 function entriesOfJson(path: string, text: string): [string, string][] {
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch (error) {
-    throw new StartupError(`TRUSTED_DOCUMENTS: ${path} is not JSON: ${messageOf(error)}`);
-  }
+  const json = orSayWhere(`${path} is not JSON`, (): unknown => JSON.parse(text));
   const manifest = apolloManifest.safeParse(json);
   if (manifest.success) return manifest.data.operations.map(({ id, body }) => [id, body]);
   const ids = idsWithTexts.safeParse(json);
@@ -128,13 +125,7 @@ function entriesOfJson(path: string, text: string): [string, string][] {
 
 /** Each operation and then the fragments that it uses, in the order of the files' paths. */
 function documentsOfGraphql(files: readonly SourceFile[]): [string, string][] {
-  const definitions = files.flatMap(({ path, text }): DefinitionNode[] => {
-    try {
-      return [...parse(text).definitions];
-    } catch (error) {
-      throw new StartupError(`TRUSTED_DOCUMENTS: ${path}: ${messageOf(error)}`);
-    }
-  });
+  const definitions = files.flatMap(({ path, text }) => orSayWhere(path, () => parse(text)).definitions);
   const fragments = definitions.filter(({ kind }) => kind === Kind.FRAGMENT_DEFINITION);
   return definitions.flatMap((definition): [string, string][] => {
     if (definition.kind !== Kind.OPERATION_DEFINITION) return [];

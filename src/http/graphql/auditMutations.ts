@@ -7,6 +7,7 @@ import { auditUnavailable } from '../../identity/auditLog.ts';
 import { outcomeUnknown } from './databaseUnavailable.ts';
 import { refusedByDatabase } from '../../db/refusedByDatabase.ts';
 import { DomainError } from '../../lib/errors.ts';
+import { isObject } from '../../lib/parseJson.ts';
 import { yieldToEventLoop } from '../../lib/yieldToEventLoop.ts';
 import type { Context } from '../../schema/core/context.ts';
 import { localId } from '../../schema/core/globalIds.ts';
@@ -67,20 +68,14 @@ function mayHaveChanged(error: unknown): boolean {
   return !(error instanceof DomainError) && refusedByDatabase(error) === null;
 }
 
-function inputOf({ input }: Record<string, unknown>): Readonly<Record<string, unknown>> {
-  return typeof input === 'object' && input !== null ? (input as Record<string, unknown>) : NO_INPUT;
-}
-
-const NO_INPUT = {};
-
 /** A dry run that succeeded changed nothing, and the audit log must not look as if it had. */
-function isDryRun(args: Record<string, unknown>): boolean {
-  return inputOf(args)['dryRun'] === true;
+function isDryRun({ input }: Record<string, unknown>): boolean {
+  return isObject(input) && input['dryRun'] === true;
 }
 
 /** Ids as the audit log and the tables use them. */
 function targetsOfInput(args: Record<string, unknown>, targetNames: ReadonlySet<string>): string[] {
-  const input = inputOf(args);
+  const input = isObject(args['input']) ? args['input'] : {};
   const found: string[] = [];
   for (const name of targetNames) {
     const value = input[name] ?? args[name];

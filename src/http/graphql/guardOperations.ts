@@ -25,7 +25,7 @@ import { EndingStream } from './endingStream.ts';
 import { toClientError } from './errors.ts';
 import { placeInput } from './inputPaths.ts';
 import type { LimitAnswer } from './answerLimits.ts';
-import { createIntrospectionAnswers, isIntrospection, type Result } from './introspectionAnswers.ts';
+import { answerIntrospection, isIntrospection, type Result, type Run } from './introspectionAnswers.ts';
 import type { FindFacts } from './operationFacts.ts';
 import type { RootField } from './rootFields.ts';
 import type { TransportContext } from './transportContext.ts';
@@ -49,10 +49,7 @@ export interface OperationGuard {
 
 /** Runs a subscription. Resolves to its events or refusal. */
 export type Subscribe = (args: ExecutionArgs) => Promise<Result>;
-type Run = (args: ExecutionArgs) => Result | Promise<Result>;
 type GuardedContext = Context<unknown> & TransportContext;
-
-const introspections = createIntrospectionAnswers();
 
 /** Maximum errors about one set of variables, as in graphql-js. */
 const MAX_VARIABLE_ERRORS = 50;
@@ -130,12 +127,13 @@ async function runWhenAdmitted(
     const pause = isMutation ? null : yieldToEventLoop();
     if (pause !== null) await pause;
     const chargeRun = beginCharge(guard, context);
-    const running = isIntrospection(roots) ? introspections.answer(args, run) : run(args);
+    const running = isIntrospection(roots) ? answerIntrospection(args, run) : run(args);
     chargeRun();
     // An execution that waits for nothing returns its result without a promise.
     const result = running instanceof Promise ? await running : running;
     if (isStream(result)) return result;
-    chargeErrors(guard, context, result);
+    // A fixed time for each error: errors are made one by one, between other work.
+    if (result.errors) guard.rateLimits.chargeCpu(context.remoteAddress, result.errors.length * ERROR_MS);
     // Without data, no field has run.
     if (result.data === undefined) return refuseVariables(guard, args, operation) ?? result;
     // A mutation's answer has no limit: it has had its effect, and began only because its answer can't be
@@ -202,15 +200,6 @@ function beginCharge({ rateLimits }: OperationGuard, { remoteAddress }: GuardedC
     const ms = elapsed();
     if (ms > ORDINARY_MS) rateLimits.chargeCpu(remoteAddress, ms);
   };
-}
-
-/** Charges a fixed time for each error: errors are made one by one, between other work. */
-function chargeErrors(
-  { rateLimits }: OperationGuard,
-  { remoteAddress }: GuardedContext,
-  { errors }: ExecutionResult,
-): void {
-  if (errors !== undefined) rateLimits.chargeCpu(remoteAddress, errors.length * ERROR_MS);
 }
 
 /**

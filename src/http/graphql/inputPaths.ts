@@ -43,39 +43,20 @@ function literalPath(error: GraphQLError, document: DocumentNode): string | unde
 function findPath(document: DocumentNode, matches: (node: ValueNode) => boolean): string | undefined {
   for (const definition of document.definitions) {
     if (!('selectionSet' in definition)) continue;
-    const path = findInSelections(definition.selectionSet, matches);
-    if (path !== undefined) return path;
+    for (const { name, value } of argumentsIn(definition.selectionSet)) {
+      const path = findInValue(value, name.value, matches);
+      if (path !== undefined) return path;
+    }
   }
   return undefined;
 }
 
-function findInSelections(
-  { selections }: SelectionSetNode,
-  matches: (node: ValueNode) => boolean,
-): string | undefined {
+function* argumentsIn({ selections }: SelectionSetNode): Generator<ArgumentNode> {
   for (const selection of selections) {
-    const own = selection.kind === Kind.FIELD ? (selection.arguments ?? []) : [];
-    const given = [...own, ...(selection.directives ?? []).flatMap((directive) => directive.arguments ?? [])];
-    const path = findInArguments(given, matches);
-    if (path !== undefined) return path;
-    const below =
-      selection.kind === Kind.FRAGMENT_SPREAD || selection.selectionSet === undefined
-        ? undefined
-        : findInSelections(selection.selectionSet, matches);
-    if (below !== undefined) return below;
+    if (selection.kind === Kind.FIELD) yield* selection.arguments ?? [];
+    for (const directive of selection.directives ?? []) yield* directive.arguments ?? [];
+    if ('selectionSet' in selection && selection.selectionSet) yield* argumentsIn(selection.selectionSet);
   }
-  return undefined;
-}
-
-function findInArguments(
-  given: readonly ArgumentNode[],
-  matches: (node: ValueNode) => boolean,
-): string | undefined {
-  for (const { name, value } of given) {
-    const path = findInValue(value, name.value, matches);
-    if (path !== undefined) return path;
-  }
-  return undefined;
 }
 
 function findInValue(

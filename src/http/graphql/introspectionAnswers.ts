@@ -9,13 +9,7 @@ import type { RootField } from './rootFields.ts';
 /** The events of a subscription, or the one answer. */
 export type Result = ExecutionResult | PullStream<ExecutionResult>;
 
-interface IntrospectionAnswers {
-  /**
-   * Runs the operation, or returns the kept answer of the same document and operation. With variables, it
-   * runs each time.
-   */
-  answer(args: ExecutionArgs, run: (args: ExecutionArgs) => Result | Promise<Result>): Promise<Result>;
-}
+export type Run = (args: ExecutionArgs) => Result | Promise<Result>;
 
 /**
  * Tools send only a few documents. Each answer takes megabytes, so documents of unknown clients must not
@@ -27,17 +21,18 @@ export function isIntrospection(roots: readonly RootField[]): boolean {
   return roots.some(({ name }) => name !== '__typename') && roots.every(({ name }) => name.startsWith('__'));
 }
 
-export function createIntrospectionAnswers(): IntrospectionAnswers {
-  const kept = new LRUCache<DocumentNode, { operationName: string; result: Result }>({ max: MAX_KEPT });
-  return {
-    async answer(args, run) {
-      const { document, variableValues, operationName: named } = args;
-      const operationName = named ?? '';
-      const before = kept.get(document);
-      if (Object.keys(variableValues ?? {}).length > 0) return run(args);
-      const result = before?.operationName === operationName ? before.result : await run(args);
-      kept.set(document, { operationName, result });
-      return result;
-    },
-  };
+const kept = new LRUCache<DocumentNode, { operationName: string; result: Result }>({ max: MAX_KEPT });
+
+/**
+ * Runs the operation, or returns the kept answer of the same document and operation. With variables, it runs
+ * each time.
+ */
+export async function answerIntrospection(args: ExecutionArgs, run: Run): Promise<Result> {
+  const { document, variableValues, operationName: named } = args;
+  const operationName = named ?? '';
+  if (Object.keys(variableValues ?? {}).length > 0) return run(args);
+  const before = kept.get(document);
+  const result = before?.operationName === operationName ? before.result : await run(args);
+  kept.set(document, { operationName, result });
+  return result;
 }

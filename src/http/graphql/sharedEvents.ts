@@ -89,7 +89,7 @@ export function createSharedSubscribe(
   };
   return async (args) => {
     const source = await createSourceEventStream(args);
-    if (!isStream(source)) return source;
+    if (!(Symbol.asyncIterator in source)) return source;
     return new SharedResults(pullStreamOf(source), args, questionOf(args, nameOf), {
       executeEvent,
       resultOf,
@@ -227,8 +227,4 @@ function createNames(): (document: DocumentNode) => number {
     names.set(document, name);
     return name;
   };
-}
-
-function isStream(result: object): result is AsyncIterable<unknown> {
-  return Symbol.asyncIterator in result;
 }

@@ -148,7 +148,8 @@ async function answerGraphql(exchange: Exchange, { pipeline, graphiql }: RouteOp
   const context = contextOf(exchange);
   // Node enforces a declared length; a body without one is measured here.
   const isLengthKnown =
-    request.headers['transfer-encoding'] === undefined && declaredBytes(request) <= MAX_GRAPHQL_BODY_BYTES;
+    request.headers['transfer-encoding'] === undefined &&
+    Number(request.headers['content-length'] ?? 0) <= MAX_GRAPHQL_BODY_BYTES;
   if (isLengthKnown && (await pipeline.post(exchange, context))) return;
   exchange.prepare();
   if (graphiql !== null && request.method === 'GET' && request.headers.accept?.includes('text/html')) {
@@ -166,10 +167,6 @@ async function answerGraphql(exchange: Exchange, { pipeline, graphiql }: RouteOp
     giveBody(request, body);
   }
   await pipeline.handle(request, response, context);
-}
-
-function declaredBytes(request: IncomingMessage): number {
-  return Number(request.headers['content-length'] ?? 0);
 }
 
 function hookRoute(handler: HookHandler, services: HookServices & Pick<Pipeline, 'gate'>): Route {

@@ -1,6 +1,7 @@
 /**
  * The HTTP server: connection limits, request ids, websocket upgrades, and an ordered stop.
  */
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -188,14 +189,9 @@ function createLimitedServer(timeouts: RequestTimeouts, limits: Limits) {
   return { server, awaited: limitPipelining(server, limits) };
 }
 
-function listen(server: Server, port: number, host: string): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => {
-      server.off('error', reject);
-      resolve((server.address() as AddressInfo).port);
-    });
-  });
+async function listen(server: Server, port: number, host: string): Promise<number> {
+  await once(server.listen(port, host), 'listening');
+  return (server.address() as AddressInfo).port;
 }
 
 /** Takes no new connections, and closes the open ones when `awaitOpen` has resolved. */

@@ -1,3 +1,5 @@
+/** The close code of a client that sends more than a limit allows. */
+export const TOO_MANY = 4429;
 /** RFC 6455: a close frame has 123 bytes for the reason. */
 const MAX_REASON_BYTES = 123;
 

@@ -4,6 +4,7 @@
  */
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
+import { TOO_MANY } from './closeReason.ts';
 import type { Limits } from '../../limits/limits.ts';
 import { createTokenBuckets, TokenBucket } from '../../limits/tokenBuckets.ts';
 
@@ -25,7 +26,6 @@ const BURST_SECONDS = 10;
 const CLOSE_GRACE_MS = 10_000;
 /** Bytes on their way when the socket ended: several times what the kernels of both sides hold. */
 const MAX_DISCARDED_BYTES = 32 * 1024 * 1024;
-const TOO_MANY = 4429;
 
 /** One for all sockets of a server. */
 type MessageLimit = (socket: WebSocket, connection: Socket, address: string) => AdmitMessage;

@@ -2,7 +2,7 @@
  * The graphql-transport-ws state machine, with the product's gate, pipeline and error table.
  */
 import { GraphQLError } from 'graphql';
-import { makeServer, type Context as SocketContext, type ServerOptions } from 'graphql-ws';
+import { CloseCode, makeServer, type Context as SocketContext, type ServerOptions } from 'graphql-ws';
 import type { WebSocket } from 'ws';
 import type { CredentialEnds } from '../../identity/credentialEnds.ts';
 import type { Caller } from '../../identity/roles.ts';
@@ -15,7 +15,7 @@ import { mapAllAndLog, type ErrorLog } from '../graphql/maskErrors.ts';
 import type { SendEvent } from '../server/socketIo.ts';
 import { newContext } from '../graphql/transportContext.ts';
 import type { Pipeline } from '../graphql/yoga.ts';
-import { closeReason } from './closeReason.ts';
+import { closeReason, TOO_MANY } from './closeReason.ts';
 import { SentEvents } from './sentEvents.ts';
 import { socketCredentialOf } from './socketCredential.ts';
 
@@ -37,10 +37,7 @@ const OPERATION_TURNS = { perTurn: 8, maxWaiting: 2_000, waitMs: 10_000 };
 /** Deadline for connection_init, which clients send at once. */
 const INIT_WAIT_MS = 3_000;
 
-const FORBIDDEN = 4403;
-const TOO_MANY = 4429;
 const TRY_AGAIN_LATER = 1013;
-export const INTERNAL_ERROR = 4500;
 /**
  * Close codes of refusals that are not about the credential: a client that took it for a bad one would
  * discard it.
@@ -49,7 +46,7 @@ const OTHER_REFUSALS = new Map<unknown, number>([
   ['RATE_LIMITED', TOO_MANY],
   ['OVERLOADED', TRY_AGAIN_LATER],
   ['DATABASE_UNAVAILABLE', TRY_AGAIN_LATER],
-  ['INTERNAL_SERVER_ERROR', INTERNAL_ERROR],
+  ['INTERNAL_SERVER_ERROR', CloseCode.InternalServerError],
 ]);
 
 export interface Peer {
@@ -105,14 +102,16 @@ async function identify(
     peer.caller = await pipeline.gate.identify(credential, peer.remoteAddress);
   } catch (error) {
     const [refusal] = mapAllAndLog([error], newRequestId(), log);
-    const code = OTHER_REFUSALS.get(refusal?.extensions['code']) ?? FORBIDDEN;
+    const code = OTHER_REFUSALS.get(refusal?.extensions['code']) ?? CloseCode.Forbidden;
     peer.socket.close(code, closeReason(refusal?.message ?? 'Forbidden'));
     return false;
   }
   // If the socket was closed meanwhile, nothing would end the watch.
   if (peer.socket.readyState !== peer.socket.OPEN) return false;
   if (peer.caller !== null) {
-    peer.unwatchCredential = credentialEnds.watch(peer.caller, (why) => peer.socket.close(FORBIDDEN, why));
+    peer.unwatchCredential = credentialEnds.watch(peer.caller, (why) =>
+      peer.socket.close(CloseCode.Forbidden, why),
+    );
   }
   return true;
 }

@@ -6,7 +6,8 @@
  * completes the second one, whose client never gets an event. Here the second one waits until the first one
  * has ended.
  */
-import { MessageType, parseMessage, type Message } from 'graphql-ws';
+import { CloseCode, MessageType, parseMessage, type Message } from 'graphql-ws';
+import type { WebSocket } from 'ws';
 import { closeReason } from './closeReason.ts';
 
 type HandleMessage = (data: string) => Promise<void>;
@@ -18,9 +19,6 @@ interface Run {
   next: { data: string; handled: () => void; failed: (error: unknown) => void } | null;
 }
 
-const BAD_MESSAGE = 4400;
-const ALREADY_EXISTS = 4409;
-
 /** Well-formed messages that clients never send: graphql-ws throws, which would be logged as a defect. */
 const OF_SERVERS: ReadonlySet<MessageType> = new Set([
   MessageType.ConnectionAck,
@@ -28,14 +26,8 @@ const OF_SERVERS: ReadonlySet<MessageType> = new Set([
   MessageType.Error,
 ]);
 
-/** The socket that the messages come from. */
-interface Socket {
-  readonly OPEN: number;
-  readonly readyState: number;
-  close(code: number, reason: string): void;
-}
-
-export function separateReusedIds(socket: Socket, handleText: HandleMessage): HandleMessage {
+/** @param socket the one that the messages come from */
+export function separateReusedIds(socket: WebSocket, handleText: HandleMessage): HandleMessage {
   // The type of `handleText` allows only text, but graphql-ws only validates a parsed message. Parsing 64 kB
   // takes a millisecond.
   const handle = handleText as (message: string | Message) => Promise<void>;
@@ -57,7 +49,7 @@ export function separateReusedIds(socket: Socket, handleText: HandleMessage): Ha
   return async (data) => {
     const message = parse(data);
     if (message === null) return handle(data);
-    if (OF_SERVERS.has(message.type)) return socket.close(BAD_MESSAGE, 'Invalid message received');
+    if (OF_SERVERS.has(message.type)) return socket.close(CloseCode.BadRequest, 'Invalid message received');
     if (message.type !== MessageType.Subscribe && message.type !== MessageType.Complete)
       return handle(message);
     const { id, type } = message;
@@ -75,7 +67,10 @@ export function separateReusedIds(socket: Socket, handleText: HandleMessage): Ha
     if (run === undefined) return begin(id, message);
     if (!run.isCompleted) return handle(message);
     if (run.next !== null)
-      return socket.close(ALREADY_EXISTS, closeReason(`Subscriber for ${id} already exists`));
+      return socket.close(
+        CloseCode.SubscriberAlreadyExists,
+        closeReason(`Subscriber for ${id} already exists`),
+      );
     return new Promise((handled, failed) => {
       run.next = { data, handled, failed };
     });

@@ -16,7 +16,7 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { handleProtocols } from 'graphql-ws';
+import { CloseCode, handleProtocols } from 'graphql-ws';
 import { WebSocketServer, type WebSocket } from 'ws';
 import { DomainError } from '../../lib/errors.ts';
 import { addressKey } from '../../lib/addressKey.ts';
@@ -26,13 +26,7 @@ import type { ErrorLog } from '../graphql/maskErrors.ts';
 import { closeReason } from './closeReason.ts';
 import { separateReusedIds } from './reusedIds.ts';
 import { createMessageLimit, type AdmitMessage } from './messageLimit.ts';
-import {
-  createProtocol,
-  INTERNAL_ERROR,
-  type Peer,
-  type Protocol,
-  type ProtocolOptions,
-} from './protocol.ts';
+import { createProtocol, type Peer, type Protocol, type ProtocolOptions } from './protocol.ts';
 import { refuseForNow } from '../server/refuseUpgrade.ts';
 import { createSender, keepAlive, limitUnread } from '../server/socketIo.ts';
 
@@ -118,7 +112,7 @@ function serve(
   const { socket, remoteAddress } = about;
   const fail = (error: unknown) => {
     log.error({ err: error, remoteAddress }, 'a websocket failed because of a defect');
-    socket.close(INTERNAL_ERROR, 'Internal error');
+    socket.close(CloseCode.InternalServerError, 'Internal error');
   };
   const work = (handle: (message: string) => Promise<void>, data: Buffer) => {
     peer.messagesInWork += 1;
