@@ -88,11 +88,9 @@ const RETRY_MS = 1_000;
 /** Maximum time to write the remaining outcomes when the server stops. */
 const STOP_WRITES_MS = 5_000;
 
-interface EndRow {
+interface EndRow extends AuditedOutcome {
   id: string;
-  outcome: string;
   endedAt: Date;
-  targetIds: readonly string[];
 }
 
 export function createAuditLog(deps: {
@@ -119,8 +117,8 @@ export function createAuditLog(deps: {
   const entries: Entries = {
     clock,
     write: starts.submit,
-    addOutcome(id, { outcome, targetIds }) {
-      lastEnd = ends.submit({ id, outcome, endedAt: clock.now(), targetIds });
+    addOutcome(id, outcome) {
+      lastEnd = ends.submit({ id, ...outcome, endedAt: clock.now() });
     },
   };
   return {

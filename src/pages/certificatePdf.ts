@@ -8,6 +8,7 @@
  * the exact text.
  */
 import { createRequire } from 'node:module';
+import { buffer } from 'node:stream/consumers';
 import { createConcurrencyLimit } from '../lib/concurrencyLimit.ts';
 import type { PageAnswer, PageRequest } from '../http/server/pages.ts';
 import { certificateJson, type CertificateRecord, type NetworkCheck } from './certificateRecord.ts';
@@ -70,7 +71,7 @@ export function createCertificatePdf(
     try {
       // pdfkit is half a megabyte of source, which a server without requests for PDFs does not load.
       const { default: PDFDocument } = await import('pdfkit');
-      const body = await bytesOf(drawn(new PDFDocument(optionsFor(record)), site, certificate));
+      const body = await buffer(drawn(new PDFDocument(optionsFor(record)), site, certificate));
       request.chargeCpu(USUAL_MS);
       return {
         status: 200,
@@ -290,10 +291,4 @@ function printable(doc: Document) {
       })
       .join('');
   return Object.assign(print, { hasReplaced: () => replaced > 0 });
-}
-
-async function bytesOf(doc: Document): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of doc) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks);
 }

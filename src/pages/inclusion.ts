@@ -2,7 +2,7 @@
  * The proof that a retirement is in the transparency log, as the API returns it, and the comparison of its
  * entry with a record.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import * as z from 'zod';
 import { DomainError } from '../lib/errors.ts';
 import { askFor, type Ask } from './ask.ts';
@@ -67,17 +67,13 @@ export function differencesOf(entry: string, record: CertificateRecord): string[
   if (logged === null) return ['all of it'];
   const { amount, index, retiredBy, tokenAddress, beneficiary, note } = record;
   const texts = Object.entries({ beneficiary, note }).filter(
-    ([name, text]) => logged[name] !== text && logged[`${name}Sha256`] !== sha256(text),
+    // Of a text that is longer than an entry may have, the entry has the hash.
+    ([name, text]) => logged[name] !== text && logged[`${name}Sha256`] !== hash('sha256', text),
   );
   const others = Object.entries({ amount, index, retiredBy, tokenAddress }).filter(
     ([name, value]) => logged[name] !== value,
   );
   return [...texts, ...others].map(([name]) => name);
-}
-
-/** For texts that are longer than an entry may have. */
-function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
 }
 
 /** The log's name, the first line of its head. */

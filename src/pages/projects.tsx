@@ -97,10 +97,6 @@ function ProjectItem({ project }: { project: ListedProject }) {
 }
 
 function filterIn(query: URLSearchParams) {
-  const type = query.get('type') ?? '';
-  return {
-    states: ['OPEN'],
-    ...placeFilter(query),
-    ...(type === '' ? {} : { projectTypes: [type] }),
-  };
+  const type = query.get('type');
+  return { states: ['OPEN'], ...placeFilter(query), ...(type ? { projectTypes: [type] } : {}) };
 }

@@ -11,34 +11,33 @@ export interface Found {
   assetIds: string[];
 }
 
-const BY_SERIAL = `query FindBySerial($text: String!) { retirementRecordBySerial(serial: $text) { ...ListedRecord } }
+const BY_SERIAL = `query FindBySerial($text: String!) { record: retirementRecordBySerial(serial: $text) { ...ListedRecord } }
 ${LISTED_RECORD}`;
 const BY_HASH = `query FindByHash($text: String!) {
-  retirementRecordsByTransaction(txHash: $text) { ...ListedRecord }
+  records: retirementRecordsByTransaction(txHash: $text) { ...ListedRecord }
 }
 ${LISTED_RECORD}`;
 const BY_PLACE = `query FindByPlace($tokenAddress: Address!, $index: Int!) {
-  retirementRecord(tokenAddress: $tokenAddress, index: $index) { ...ListedRecord }
+  record: retirementRecord(tokenAddress: $tokenAddress, index: $index) { ...ListedRecord }
 }
 ${LISTED_RECORD}`;
-const BY_NODE = `query FindByGlobalId($text: ID!) { node(id: $text) { ...ListedRecord } }
+const BY_NODE = `query FindByGlobalId($text: ID!) { record: node(id: $text) { ...ListedRecord } }
 ${LISTED_RECORD}`;
 const BY_ASSET_ID = `query FindByAssetId($text: String!) {
   projects(first: 1, filter: { assetIds: [$text] }) { nodes { assetId } }
 }`;
 const BY_NAME = `query FindByName($name: String!) {
-  retirementRecords(first: 20, filter: { beneficiaries: [$name] }) { nodes { ...ListedRecord } }
+  page: retirementRecords(first: 20, filter: { beneficiaries: [$name] }) { nodes { ...ListedRecord } }
 }
 ${LISTED_RECORD}`;
 const BY_TOKEN = `query FindByToken($text: Address!) { project(tokenAddress: $text) { assetId } }`;
 
 interface Answer {
-  retirementRecordBySerial?: ListedRecord | null;
-  retirementRecordsByTransaction?: ListedRecord[];
-  retirementRecord?: ListedRecord | null;
-  node?: Partial<ListedRecord> | null;
+  /** An empty object for a node of another type. */
+  record?: ListedRecord | Record<string, never> | null;
+  records?: ListedRecord[];
+  page?: { nodes: ListedRecord[] };
   projects?: { nodes: { assetId: string }[] };
-  retirementRecords?: { nodes: ListedRecord[] };
   project?: { assetId: string } | null;
 }
 
@@ -85,19 +84,7 @@ function* questionsAbout(text: string, name: string): Generator<[string, Record<
 }
 
 function recordsIn(answer: Answer | null): ListedRecord[] {
-  if (answer === null) return [];
-  const {
-    retirementRecordBySerial,
-    retirementRecordsByTransaction,
-    retirementRecord,
-    node,
-    retirementRecords,
-  } = answer;
-  const one =
-    retirementRecordBySerial ?? retirementRecord ?? (node?.tokenAddress === undefined ? null : node);
-  return [
-    ...(one ? [one as ListedRecord] : []),
-    ...(retirementRecordsByTransaction ?? []),
-    ...(retirementRecords?.nodes ?? []),
-  ];
+  const { record, records = [], page } = answer ?? {};
+  const one = record?.tokenAddress === undefined ? [] : [record as ListedRecord];
+  return [...one, ...records, ...(page?.nodes ?? [])];
 }

@@ -45,19 +45,11 @@ export function countryName(code: string): string {
 }
 
 /** Leaves the country out of a location that names it, such as "Kasigau, Kenya". */
-export function placeOf({
-  projectLocation: location,
-  countryCode,
-}: {
-  projectLocation: string;
-  countryCode: string;
-}): {
-  location: string;
-  country: string | null;
-} {
-  const country = countryName(countryCode);
-  const words = ` ${location.toLowerCase().replaceAll(/[^\p{L}\p{N}]+/gu, ' ')} `;
-  const isNamed = words.includes(` ${country.toLowerCase().replaceAll(/[^\p{L}\p{N}]+/gu, ' ')} `);
+export function placeOf(project: { projectLocation: string; countryCode: string }) {
+  const { projectLocation: location } = project;
+  const country = countryName(project.countryCode);
+  const wordsOf = (text: string) => ` ${text.toLowerCase().replaceAll(/[^\p{L}\p{N}]+/gu, ' ')} `;
+  const isNamed = wordsOf(location).includes(wordsOf(country));
   return { location, country: isNamed ? null : country };
 }
 

@@ -20,18 +20,12 @@ const PIECE = new RegExp(
   ].join('|'),
   'gsu',
 );
-const MIRRORED: Readonly<Record<string, string>> = {
-  '(': ')',
-  ')': '(',
-  '[': ']',
-  ']': '[',
-  '{': '}',
-  '}': '{',
-  '<': '>',
-  '>': '<',
-  '«': '»',
-  '»': '«',
-};
+const MIRRORED: ReadonlyMap<string, string> = new Map(
+  ['()', '[]', '{}', '<>', '«»'].flatMap(([left = '', right = '']) => [
+    [left, right],
+    [right, left],
+  ]),
+);
 
 type Direction = 'LEFT' | 'RIGHT';
 
@@ -108,7 +102,7 @@ function inOrder(pieces: readonly { text: string; direction: Direction }[], base
     else runs.push({ direction, texts: [text] });
   }
   const ordered = runs.map(({ direction, texts }) =>
-    direction === 'LEFT' ? [texts.join('')] : texts.toReversed().map((text) => MIRRORED[text] ?? text),
+    direction === 'LEFT' ? [texts.join('')] : texts.toReversed().map((text) => MIRRORED.get(text) ?? text),
   );
   return (base === 'RIGHT' ? ordered.toReversed() : ordered).flat();
 }

@@ -20,7 +20,8 @@ export async function welcome(facts: {
   isTimeMovable: boolean;
 }): Promise<string> {
   const { config, port, database, network, indexerUrl, isTimeMovable } = facts;
-  const base = `http://${nameOf(config.HOST)}:${port}`;
+  // As a browser on this machine reaches the server.
+  const base = `http://${isLoopback(config.HOST) ? 'localhost' : hostInUrl(config.HOST)}:${port}`;
   const lines = [
     '',
     `${pc.bold('GraphQL')}    ${pc.cyan(`${base}${GRAPHQL_PATH}`)}${config.GRAPHIQL ? '  (GraphiQL in a browser)' : ''}`,
@@ -43,11 +44,6 @@ function describeIndexer(
   if (indexerUrl === null)
     return `none; the feed looks at the tokens every ${FEED_COMPARE_INTERVAL_MS / 1000} s`;
   return INDEXER_URL === undefined ? `embedded, ${indexerUrl}` : indexerUrl;
-}
-
-/** The host name by which a browser on this machine reaches the server. */
-function nameOf(host: string): string {
-  return isLoopback(host) ? 'localhost' : hostInUrl(host);
 }
 
 /**

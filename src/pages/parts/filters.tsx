@@ -14,7 +14,7 @@ export function Filters({
   query: URLSearchParams;
   choices: Readonly<Record<string, readonly string[]>>;
 }) {
-  const isSet = Object.keys(choices).some((name) => (query.get(name) ?? '') !== '');
+  const isSet = Object.keys(choices).some((name) => query.get(name));
   return (
     <form class="filters" action={action} aria-label="Filter the list">
       {Object.entries(choices).map(([name, values]) => (
@@ -22,7 +22,8 @@ export function Filters({
           <span>{LABELS[name] ?? name}</span>
           <select name={name}>
             <option value="">All</option>
-            {[...new Set([...values, ...chosen(query, name)])].map((value) => (
+            {/* An address that was written by hand may have another value. */}
+            {[...new Set([...values, query.get(name) || []].flat())].map((value) => (
               <option value={value} selected={query.get(name) === value}>
                 {name === 'country' ? countryName(value) : shown(value, 60)}
               </option>
@@ -46,16 +47,10 @@ export interface PlaceFilter {
  * match the form's filter.
  */
 export function placeFilter(query: URLSearchParams): PlaceFilter {
-  const country = query.get('country') ?? '';
-  const vintage = query.get('vintage') ?? '';
+  const country = query.get('country');
+  const vintage = query.get('vintage');
   return {
-    ...(country === '' ? {} : { countryCodes: [country] }),
-    ...(vintage === '' ? {} : { vintageYears: [Number(vintage)] }),
+    ...(country ? { countryCodes: [country] } : {}),
+    ...(vintage ? { vintageYears: [Number(vintage)] } : {}),
   };
-}
-
-/** The value of an address that was written by hand. */
-function chosen(query: URLSearchParams, name: string): string[] {
-  const value = query.get(name) ?? '';
-  return value === '' ? [] : [value];
 }

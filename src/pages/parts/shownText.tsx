@@ -14,7 +14,7 @@ export function Name({ name, max = MAX_NAME }: { name: string; max?: number }) {
 }
 
 /** The place of a project: its location, and its country unless the location names it. */
-export function Place({ project }: { project: { projectLocation: string; countryCode: string } }) {
+export function Place({ project }: { project: Parameters<typeof placeOf>[0] }) {
   const { location, country } = placeOf(project);
   return (
     <>

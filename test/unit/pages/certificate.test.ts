@@ -47,8 +47,8 @@ describe('an address with something else than a certificate’s id', () => {
   async function answerTo(id: string, records: { index: number; beneficiary?: string }[]) {
     const nodes = records.map((facts) => ({ ...CERTIFICATE_RECORD, ...facts }));
     const ask = async (source: string) => {
-      if (source.includes('FindByHash')) return { data: { retirementRecordsByTransaction: nodes } };
-      return { data: source.includes('FindByName') ? { retirementRecords: { nodes } } : {} };
+      if (source.includes('FindByHash')) return { data: { records: nodes } };
+      return { data: source.includes('FindByName') ? { page: { nodes } } : {} };
     };
     return certificateRoutes(pageSite())({ ask } as unknown as PageRequest, id);
   }

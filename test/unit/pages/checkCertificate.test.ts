@@ -204,15 +204,13 @@ describe('the check of a certificate', () => {
   it('takes no beneficiary’s name for a certificate, however its letters are written', async () => {
     const nodes = [{ ...record, beneficiary: 'Cafe\u{301}' }];
     for (const name of ['Caf\u{e9}', 'Cafe\u{301}']) {
-      expect(outcomes(await check(name, { FindByName: { retirementRecords: { nodes } } }))).toEqual([
-        'FAILED',
-      ]);
+      expect(outcomes(await check(name, { FindByName: { page: { nodes } } }))).toEqual(['FAILED']);
     }
   });
 
   it('names the certificates of a transaction that has several', async () => {
-    const retirementRecordsByTransaction = [record, { ...record, index: 1 }];
-    const checked = await check('ab'.repeat(32), { FindByHash: { retirementRecordsByTransaction } });
+    const records = [record, { ...record, index: 1 }];
+    const checked = await check('ab'.repeat(32), { FindByHash: { records } });
     expect(outcomes(checked)).toEqual(['OPEN']);
     expect(words(checked)).toContain('CABC-0, CABC-1');
   });

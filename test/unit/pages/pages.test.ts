@@ -111,8 +111,8 @@ describe('the search', () => {
 
   it('takes no other object for a retirement', async () => {
     const id = Buffer.from('Project:01a1fd63-66ce-7db7-82fe-eaf1f3dffd1e').toString('base64url');
-    expect((await searching(id, { node: {} })).records).toEqual([]);
-    expect((await searching(id, { node: CERTIFICATE_RECORD })).records).toEqual([CERTIFICATE_RECORD]);
+    expect((await searching(id, { record: {} })).records).toEqual([]);
+    expect((await searching(id, { record: CERTIFICATE_RECORD })).records).toEqual([CERTIFICATE_RECORD]);
   });
 });
 
