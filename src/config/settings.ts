@@ -3,7 +3,6 @@
  * environment by this table, and `npm run docs:settings` prints docs/settings.md and .env.example from it.
  * The settings of the ledger network are in ledgerSettings.ts, and the limits in limitSettings.ts.
  */
-import * as z from 'zod';
 import { LEDGER_SETTINGS } from './ledgerSettings.ts';
 import { LIMIT_SETTINGS } from './limitSettings.ts';
 import {
@@ -18,10 +17,7 @@ import {
   secretTexts,
   timeZone,
 } from './ownRules.ts';
-import { flag, httpUrl, secretText, setting, text, wholeNumber } from '../lib/settingRules.ts';
-
-/** The ways to pay out. */
-const RAMP_PROVIDERS = ['manual', 'http'] as const;
+import { flag, httpUrl, oneOf, secretText, setting, text, wholeNumber } from '../lib/settingRules.ts';
 
 /** A year. A longer credential must be an API key, which can be listed. */
 export const MAX_TOKEN_SECONDS = 31_536_000;
@@ -66,7 +62,7 @@ export const SETTINGS = {
     { secret: true },
   ),
   DATABASE_ROLES: setting(
-    z.enum(['separate', 'single'], { error: 'must be separate or single' }),
+    oneOf('separate', 'single'),
     'separate',
     'With "separate", production refuses a role in DATABASE_URL that could switch off the rules of the database, such as the ' +
       'owner of the tables; "single" allows it.',
@@ -92,7 +88,7 @@ export const SETTINGS = {
   ),
   ...LEDGER_SETTINGS,
   RAMP_PROVIDER: setting(
-    z.enum(RAMP_PROVIDERS, { error: `must be one of: ${RAMP_PROVIDERS.join(', ')}` }),
+    oneOf('manual', 'http'),
     'manual',
     'Who pays out cash-outs: "manual" is a person whom an operator speaks for, "http" a provider at RAMP_URL.',
   ),
@@ -131,7 +127,7 @@ export const SETTINGS = {
   ),
   RECEIPT_COUNTRY_CODE: setting(countryCode, 'KE', 'The country of receipts whose warehouse names none.'),
   APPROVALS: setting(
-    z.enum(['required', 'off'], { error: 'must be required or off' }),
+    oneOf('required', 'off'),
     'off',
     'Whether large mints, statuses of manual payouts other than PROCESSING, decisions of reviews and resumeSigning need the approval ' +
       'of a second person. Production has no default.',
@@ -229,7 +225,7 @@ export const SETTINGS = {
     'Whether clients may ask for the schema. Default: true, in production as GRAPHIQL.',
   ),
   METRICS_ACCESS: setting(
-    z.enum(['private', 'token'], { error: 'must be private or token' }).optional(),
+    oneOf('private', 'token').optional(),
     null,
     'Who reads /metrics: "token" only with METRICS_TOKEN or the token of an operator; "private" also without one from loopback ' +
       'and private addresses, unless a proxy hands the request on. Default: private, in production token.',
@@ -248,7 +244,7 @@ export const SETTINGS = {
       'Default: this machine alone.',
   ),
   DOCUMENTS: setting(
-    z.enum(['any', 'trusted'], { error: 'must be any or trusted' }),
+    oneOf('any', 'trusted'),
     'any',
     'Which GraphQL documents run: "any", or "trusted" for those of TRUSTED_DOCUMENTS alone, over every transport.',
   ),
@@ -274,14 +270,12 @@ export const SETTINGS = {
     'How often the feed is compared with every token, for deliveries that never came.',
   ),
   LOG_LEVEL: setting(
-    z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
-      error: 'must be fatal, error, warn, info, debug, trace or silent',
-    }),
+    oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),
     'info',
     'The least important messages to log.',
   ),
   NODE_ENV: setting(
-    z.enum(['development', 'test', 'production'], { error: 'must be development, test or production' }),
+    oneOf('development', 'test', 'production'),
     'development',
     '"production" refuses unsafe defaults.',
   ),

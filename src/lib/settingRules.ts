@@ -33,9 +33,11 @@ export const wholeNumber = (minimum: number, maximum: number) =>
     .transform(Number)
     .pipe(z.number().min(minimum, `must be at least ${minimum}`).max(maximum, `must be at most ${maximum}`));
 
-export const flag = z
-  .enum(['true', 'false'], { error: 'must be true or false' })
-  .transform((value) => value === 'true');
+const either = new Intl.ListFormat('en-GB', { type: 'disjunction' });
+export const oneOf = <const Choice extends string>(...choices: readonly Choice[]) =>
+  z.enum(choices, { error: `must be ${either.format(choices)}` });
+
+export const flag = oneOf('true', 'false').transform((value) => value === 'true');
 
 /** Credentials in an address end up in messages and logs, and fetch refuses them. */
 export const httpUrl = z

@@ -106,19 +106,23 @@ const INDEXER_TIMEOUT_MS = 10_000;
 export async function composePlatform(options: ComposeOptions): Promise<Platform> {
   await claimInstallation(options.handle.db, options.network, options.clock ?? systemClock);
   const dependencies = await composeDependencies(options);
-  const submissionWorker = createSubmissionWorker(dependencies.submission);
-  const continuityWatch = createContinuityWatch(dependencies.submission, options.continuityPollMs);
-  const sessionPoller = createSessionPoller(dependencies);
   const overdueWatch = createOverdueWatch(dependencies);
-  const expiryWorker = createExpiryWorker(dependencies);
-  const registrationKeeper = createRegistrationKeeper(dependencies, {
-    log: dependencies.log,
-    random: dependencies.submission.random,
-    pollIntervalMs: options.registrationPollMs,
-  });
   const nightlyExpiry = createNightlyExpiry(dependencies, { timeZone: options.nightlyTimeZone });
-  const logBuilder = createLogBuilder(dependencies);
-  const reconciliationJob = createReconciliationJob(dependencies, { timeZone: options.nightlyTimeZone });
+  const submissionWorker = createSubmissionWorker(dependencies.submission);
+  const expiryWorker = createExpiryWorker(dependencies);
+  const workers = [
+    submissionWorker,
+    createContinuityWatch(dependencies.submission, options.continuityPollMs),
+    createSessionPoller(dependencies),
+    expiryWorker,
+    createRegistrationKeeper(dependencies, {
+      log: dependencies.log,
+      random: dependencies.submission.random,
+      pollIntervalMs: options.registrationPollMs,
+    }),
+    createLogBuilder(dependencies),
+    createReconciliationJob(dependencies, { timeZone: options.nightlyTimeZone }),
+  ];
   return {
     dependencies,
     submissionWorker,
@@ -127,15 +131,9 @@ export async function composePlatform(options: ComposeOptions): Promise<Platform
       await dependencies.follower.start();
       dependencies.changeFollower.start();
       dependencies.feedFiller.start();
-      submissionWorker.start();
-      continuityWatch.start();
-      sessionPoller.start();
-      expiryWorker.start();
+      for (const worker of workers) worker.start();
       await overdueWatch.start();
-      registrationKeeper.start();
       await nightlyExpiry.start();
-      logBuilder.start();
-      reconciliationJob.start();
     },
     async stop() {
       dependencies.follower.close();
@@ -144,15 +142,7 @@ export async function composePlatform(options: ComposeOptions): Promise<Platform
       overdueWatch.stop();
       // All workers stop at once: while one finishes its work (a reconciliation takes minutes), the others
       // would begin new work.
-      await Promise.all([
-        reconciliationJob.stop(),
-        logBuilder.stop(),
-        registrationKeeper.stop(),
-        continuityWatch.stop(),
-        expiryWorker.stop(),
-        sessionPoller.stop(),
-        submissionWorker.stop(),
-      ]);
+      await Promise.all(workers.map((worker) => worker.stop()));
       await dependencies.feedFiller.stop();
       await dependencies.feed.feedSignal.close();
       await dependencies.stateSignal.close();

@@ -225,22 +225,17 @@ async function checkSettings(
   if (NODE_ENV === 'production' && (await read('synchronous_commit')) === 'off') throw losesCommits(url);
 }
 
+interface Update extends Required<Pick<OpenDatabaseOptions, 'onProgress'>> {
+  sets: readonly MigrationSet[];
+  url: string;
+  migrationUrl: string;
+  isEmbedded: boolean;
+}
+
 /** @throws StartupError */
 async function bringUpToDate(
   { db, sql }: DatabaseHandle,
-  {
-    sets,
-    url,
-    migrationUrl,
-    isEmbedded,
-    onProgress,
-  }: {
-    sets: readonly MigrationSet[];
-    url: string;
-    migrationUrl: string;
-    isEmbedded: boolean;
-    onProgress: (message: string) => void;
-  },
+  { sets, url, migrationUrl, isEmbedded, onProgress }: Update,
 ): Promise<{ isNewer: boolean }> {
   onProgress("bringing the database's schema up to date");
   const [session] = await sql<{ role: string }[]>`SELECT current_user AS role`;
