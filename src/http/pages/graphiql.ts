@@ -45,7 +45,11 @@ export function createGraphiqlPage({ examples, tokens }: GraphiqlOptions): Graph
     }
     const page = pages.get(isTrusted) ?? render(examples, isTrusted ? tokens : {});
     pages.set(isTrusted, page);
-    const { html, gzipped, policy } = await page;
+    const { html, gzipped, policy } = await page.catch((error: unknown) => {
+      // A failure may pass, such as too many open files: the next visit builds the page again.
+      pages.delete(isTrusted);
+      throw error;
+    });
     const acceptsGzip = /\bgzip\b/.test(String(request.headers['accept-encoding']));
     response.writeHead(200, {
       'content-type': 'text/html; charset=utf-8',

@@ -397,6 +397,26 @@ describe('GraphiQL', () => {
     expect(gunzipSync(zipped).equals(plain)).toBe(true);
   });
 
+  it('is built again after it could not be built, as when a file could not be opened', async () => {
+    let failures = 1;
+    const failing: GraphiqlExample = {
+      role: null,
+      get document() {
+        if (failures-- > 0) throw new Error('too many open files');
+        return 'query Hello { hello }';
+      },
+    };
+    const again = await startServer({ graphiql: createGraphiqlPage({ examples: [failing], tokens }) });
+    const statuses = [];
+    for (let visit = 0; visit < 2; visit++) {
+      const response = await fetch(`${again.url}/graphql`, { headers: { accept: 'text/html' } });
+      statuses.push(response.status);
+      await response.arrayBuffer();
+    }
+    await again.close(0);
+    expect(statuses).toEqual([500, 200]);
+  });
+
   it('is not there when it is not asked for', async () => {
     const response = await fetch(`${server.url}/graphql`, { headers: { accept: 'text/html' } });
     expect(response.headers.get('content-type') ?? '').not.toContain('text/html');
