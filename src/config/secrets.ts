@@ -2,6 +2,7 @@
  * Secrets for embedded defaults: generated at the first start and kept in the data folder, readable by its
  * owner only. Without them a second start would find a database that it can't open.
  */
+import { randomBytes } from 'node:crypto';
 import { link, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
@@ -23,15 +24,15 @@ type Secrets = z.infer<typeof storedSecrets>;
 const SECRET_BYTES = 32;
 
 /** Two processes that start at once get the same secrets. @throws StartupError when the file is damaged */
-export async function loadSecrets(dataDir: string, random: (size: number) => Uint8Array): Promise<Secrets> {
+export async function loadSecrets(dataDir: string): Promise<Secrets> {
   await makeFolder(dataDir);
   const path = join(dataDir, 'secrets.json');
   const known = await readSecrets(path);
   if (known) return known;
-  const made = makeSecrets(random);
+  const made = makeSecrets();
   // The second process finds the name taken, and uses the stored secrets.
-  const draft = `${path}.${Buffer.from(random(8)).toString('hex')}.part`;
-  return (await publish(draft, path, made)) ? made : loadSecrets(dataDir, random);
+  const draft = `${path}.${randomBytes(8).toString('hex')}.part`;
+  return (await publish(draft, path, made)) ? made : loadSecrets(dataDir);
 }
 
 async function readSecrets(path: string): Promise<Secrets | null> {
@@ -47,10 +48,10 @@ async function readSecrets(path: string): Promise<Secrets | null> {
   }
 }
 
-function makeSecrets(random: (size: number) => Uint8Array): Secrets {
-  const secret = () => Buffer.from(random(SECRET_BYTES)).toString('base64url');
+function makeSecrets(): Secrets {
+  const secret = () => randomBytes(SECRET_BYTES).toString('base64url');
   return {
-    ledgerSecretKey: generateSecretKey(random),
+    ledgerSecretKey: generateSecretKey(randomBytes),
     appSecret: secret(),
     authSecret: secret(),
     databasePassword: secret(),
