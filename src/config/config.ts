@@ -1,6 +1,7 @@
 /**
  * The only reader of the environment: checks every setting, and reports all wrong ones at once, by name.
  */
+import { randomBytes } from 'node:crypto';
 import dotenv from 'dotenv';
 import type * as z from 'zod';
 import { familyNamed, type LedgerConfig } from '../ledger/network/families.ts';
@@ -44,7 +45,7 @@ export async function loadConfig(environment: NodeJS.Dict<string> = readEnvironm
   const values = await readSettings(environment);
   // Called only for settings without a value: an installation with its own secrets gets no file of generated
   // ones.
-  const generated = () => loadSecrets(values.DATA_DIR);
+  const generated = () => loadSecrets(values.DATA_DIR, randomBytes);
   const isProduction = values.NODE_ENV === 'production';
   const appSecret = values.APP_SECRET ?? (await generated()).appSecret;
   const ledgerSecretKey = values.LEDGER_SECRET_KEY ?? (await generated()).ledgerSecretKey;

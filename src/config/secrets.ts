@@ -2,7 +2,6 @@
  * Secrets for embedded defaults: generated at the first start and kept in the data folder, readable by its
  * owner only. Without them a second start would find a database that it can't open.
  */
-import { randomBytes } from 'node:crypto';
 import { link, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
@@ -24,15 +23,15 @@ type Secrets = z.infer<typeof storedSecrets>;
 const SECRET_BYTES = 32;
 
 /** Two processes that start at once get the same secrets. @throws StartupError when the file is damaged */
-export async function loadSecrets(dataDir: string): Promise<Secrets> {
+export async function loadSecrets(dataDir: string, random: (size: number) => Uint8Array): Promise<Secrets> {
   await makeFolder(dataDir);
   const path = join(dataDir, 'secrets.json');
   const known = await readSecrets(path);
   if (known) return known;
-  const made = makeSecrets();
+  const made = makeSecrets(random);
   // The second process finds the name taken, and uses the stored secrets.
-  const draft = `${path}.${randomBytes(8).toString('hex')}.part`;
-  return (await publish(draft, path, made)) ? made : loadSecrets(dataDir);
+  const draft = `${path}.${Buffer.from(random(8)).toString('hex')}.part`;
+  return (await publish(draft, path, made)) ? made : loadSecrets(dataDir, random);
 }
 
 async function readSecrets(path: string): Promise<Secrets | null> {
@@ -48,10 +47,10 @@ async function readSecrets(path: string): Promise<Secrets | null> {
   }
 }
 
-function makeSecrets(): Secrets {
-  const secret = () => randomBytes(SECRET_BYTES).toString('base64url');
+function makeSecrets(random: (size: number) => Uint8Array): Secrets {
+  const secret = () => Buffer.from(random(SECRET_BYTES)).toString('base64url');
   return {
-    ledgerSecretKey: generateSecretKey(randomBytes),
+    ledgerSecretKey: generateSecretKey(random),
     appSecret: secret(),
     authSecret: secret(),
     databasePassword: secret(),
