@@ -34,44 +34,26 @@ ALTER TABLE embedded_network.indexer_cursor ADD CONSTRAINT indexer_cursor_single
 INSERT INTO embedded_network.indexer_cursor (sequence) VALUES (0);
 --> statement-breakpoint
 
--- The network's time and its ledger numbers never go backwards, and a network keeps its identity.
-CREATE FUNCTION embedded_network.keep_clock_forward() RETURNS trigger LANGUAGE plpgsql
-SET search_path = embedded_network, pg_temp AS $$
-BEGIN
-  IF NEW.sequence < OLD.sequence OR NEW.closed_at < OLD.closed_at OR NEW.network_id <> OLD.network_id THEN
-    RAISE EXCEPTION 'the ledger clock only moves forward: % at % after % at %',
-      NEW.sequence, NEW.closed_at, OLD.sequence, OLD.closed_at USING ERRCODE = 'integrity_constraint_violation';
-  END IF;
-  RETURN NEW;
-END $$;
---> statement-breakpoint
-CREATE TRIGGER ledger_clock_forward BEFORE UPDATE ON embedded_network.ledger_clock
-  FOR EACH ROW EXECUTE FUNCTION embedded_network.keep_clock_forward();
---> statement-breakpoint
-
--- A resolved deposit stays resolved, and its terms never change.
-CREATE FUNCTION embedded_network.keep_off_ramp() RETURNS trigger LANGUAGE plpgsql
-SET search_path = embedded_network, pg_temp AS $$
-BEGIN
-  IF OLD.status <> 'PENDING' OR NEW.depositor <> OLD.depositor OR NEW.token_address <> OLD.token_address
-     OR NEW.amount <> OLD.amount THEN
-    RAISE EXCEPTION 'off-ramp % is %: change refused', OLD.reference_id, OLD.status
-      USING ERRCODE = 'integrity_constraint_violation';
-  END IF;
-  RETURN NEW;
-END $$;
---> statement-breakpoint
-CREATE TRIGGER off_ramps_keep BEFORE UPDATE ON embedded_network.off_ramps
-  FOR EACH ROW EXECUTE FUNCTION embedded_network.keep_off_ramp();
---> statement-breakpoint
-
--- History is append-only: retirement records, landed transactions, events.
 CREATE FUNCTION embedded_network.refuse_change() RETURNS trigger LANGUAGE plpgsql
 SET search_path = embedded_network, pg_temp AS $$
 BEGIN
   RAISE EXCEPTION '% is append-only: % refused', TG_TABLE_NAME, TG_OP USING ERRCODE = 'integrity_constraint_violation';
 END $$;
 --> statement-breakpoint
+
+-- The network's time and its ledger numbers never go backwards, and a network keeps its identity.
+CREATE TRIGGER ledger_clock_forward BEFORE UPDATE ON embedded_network.ledger_clock FOR EACH ROW
+  WHEN (NEW.sequence < OLD.sequence OR NEW.closed_at < OLD.closed_at OR NEW.network_id <> OLD.network_id)
+  EXECUTE FUNCTION embedded_network.refuse_change();
+--> statement-breakpoint
+
+-- A resolved deposit stays resolved, and its terms never change.
+CREATE TRIGGER off_ramps_keep BEFORE UPDATE ON embedded_network.off_ramps FOR EACH ROW
+  WHEN (OLD.status <> 'PENDING' OR NEW.depositor <> OLD.depositor OR NEW.token_address <> OLD.token_address
+    OR NEW.amount <> OLD.amount) EXECUTE FUNCTION embedded_network.refuse_change();
+--> statement-breakpoint
+
+-- History is append-only: retirement records, landed transactions, events.
 CREATE TRIGGER retirements_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON embedded_network.retirements
   FOR EACH STATEMENT EXECUTE FUNCTION embedded_network.refuse_change();
 --> statement-breakpoint

@@ -674,19 +674,12 @@ END $$;
 REVOKE ALL ON FUNCTION prune_audit_entries FROM PUBLIC;
 --> statement-breakpoint
 -- A revocation is never taken back: it can only cover more tokens, and is removed when those have expired.
-CREATE FUNCTION check_token_revocation_change() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  IF TG_OP = 'DELETE' THEN
-    IF OLD.ends_at < now() THEN RETURN OLD; END IF;
-  ELSIF (NEW.id, NEW.jti, NEW.subject) IS NOT DISTINCT FROM (OLD.id, OLD.jti, OLD.subject)
-    AND NEW.issued_until >= OLD.issued_until AND NEW.ends_at >= OLD.ends_at
-  THEN
-    RETURN NEW;
-  END IF;
-  RAISE EXCEPTION 'token revocation % can not be taken back', OLD.id USING ERRCODE = 'integrity_constraint_violation';
-END $$;
+CREATE TRIGGER token_revocations_stay BEFORE DELETE ON token_revocations
+  FOR EACH ROW WHEN (OLD.ends_at >= now()) EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
-CREATE TRIGGER token_revocations_stay BEFORE UPDATE OR DELETE ON token_revocations FOR EACH ROW EXECUTE FUNCTION check_token_revocation_change();
+CREATE TRIGGER token_revocations_grow BEFORE UPDATE ON token_revocations
+  FOR EACH ROW WHEN (((NEW.id, NEW.jti, NEW.subject) IS NOT DISTINCT FROM (OLD.id, OLD.jti, OLD.subject)
+    AND NEW.issued_until >= OLD.issued_until AND NEW.ends_at >= OLD.ends_at) IS NOT TRUE) EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
 -- Counters of one minute: a crash of the database may reset them.
 ALTER TABLE rate_limits SET UNLOGGED;
@@ -837,39 +830,17 @@ SELECT add_row_rules('retirements',
 --> statement-breakpoint
 -- The transparency logs only grow.
 
-CREATE FUNCTION check_transparency_head() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  IF NEW.log <> OLD.log OR NEW.size < OLD.size OR (NEW.size = OLD.size AND NEW.root <> OLD.root) THEN
-    RAISE EXCEPTION 'the transparency log of % only grows', OLD.log USING ERRCODE = 'integrity_constraint_violation';
-  END IF;
-  RETURN NEW;
-END $$;
+CREATE TRIGGER transparency_heads_grow BEFORE UPDATE ON transparency_heads
+  FOR EACH ROW WHEN (NEW.log <> OLD.log OR NEW.size < OLD.size OR (NEW.size = OLD.size AND NEW.root <> OLD.root))
+  EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
-CREATE TRIGGER transparency_heads_grow BEFORE UPDATE ON transparency_heads FOR EACH ROW EXECUTE FUNCTION check_transparency_head();
---> statement-breakpoint
-CREATE FUNCTION check_transparency_tile() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  IF (NEW.log, NEW.level, NEW.index) <> (OLD.log, OLD.level, OLD.index)
+CREATE TRIGGER transparency_tiles_grow BEFORE UPDATE ON transparency_tiles
+  FOR EACH ROW WHEN ((NEW.log, NEW.level, NEW.index) <> (OLD.log, OLD.level, OLD.index)
     OR substring(NEW.hashes FOR octet_length(OLD.hashes)) <> OLD.hashes
-    OR NEW.row_ids[:cardinality(OLD.row_ids)] IS DISTINCT FROM OLD.row_ids THEN
-    RAISE EXCEPTION 'tile %/% of the transparency log of % only grows', OLD.level, OLD.index, OLD.log
-      USING ERRCODE = 'integrity_constraint_violation';
-  END IF;
-  RETURN NEW;
-END $$;
---> statement-breakpoint
-CREATE TRIGGER transparency_tiles_grow BEFORE UPDATE ON transparency_tiles FOR EACH ROW EXECUTE FUNCTION check_transparency_tile();
---> statement-breakpoint
-CREATE FUNCTION check_transparency_audit_writer() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  IF NEW.writer_id <> OLD.writer_id OR NEW.number < OLD.number THEN
-    RAISE EXCEPTION 'the logged entries of audit writer % only grow', OLD.writer_id USING ERRCODE = 'integrity_constraint_violation';
-  END IF;
-  RETURN NEW;
-END $$;
+    OR NEW.row_ids[:cardinality(OLD.row_ids)] IS DISTINCT FROM OLD.row_ids) EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
 CREATE TRIGGER transparency_audit_writers_grow BEFORE UPDATE ON transparency_audit_writers
-  FOR EACH ROW EXECUTE FUNCTION check_transparency_audit_writer();
+  FOR EACH ROW WHEN (NEW.writer_id <> OLD.writer_id OR NEW.number < OLD.number) EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
 -- Triggers read the tables of this schema. With the writer's search path, a temporary table of the same name
 -- would come first, and the rule would check that table instead.
