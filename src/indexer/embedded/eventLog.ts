@@ -1,7 +1,7 @@
 /**
  * Claims the embedded network's events for delivery.
  */
-import { asc, gt, max } from 'drizzle-orm';
+import { asc, gt } from 'drizzle-orm';
 import type { Db } from '../../db/connection.ts';
 import { events, indexerCursor } from '../../ledger/network/embedded/tables.ts';
 import type { IndexedEvent } from '../client.ts';
@@ -25,12 +25,6 @@ export async function claimDeliveries(db: Db, maxEvents: number): Promise<Claim>
     const [cursor] = await tx.select().from(indexerCursor).for('update');
     if (!cursor) throw new Error('The embedded indexer has no cursor: its schema was not migrated');
     const registrations = await listRegistrations(tx);
-    if (registrations.length === 0) {
-      // Without registrations, the whole backlog is skipped in one step.
-      const [latest] = await tx.select({ sequence: max(events.sequence) }).from(events);
-      if (latest?.sequence) await tx.update(indexerCursor).set({ sequence: latest.sequence });
-      return { eventCount: 0, deliveries: [] };
-    }
     const rows = await tx
       .select()
       .from(events)

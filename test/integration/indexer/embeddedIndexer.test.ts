@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { createIndexerClient } from '../../../src/indexer/client.ts';
 import type { IndexedEvent, IndexerClient } from '../../../src/indexer/client.ts';
+import { addRegistration } from '../../../src/indexer/embedded/registrations.ts';
 import { startEmbeddedIndexer } from '../../../src/indexer/embedded/startEmbeddedIndexer.ts';
 import type {
   EmbeddedIndexer,
@@ -283,9 +284,9 @@ describe('deliveries', () => {
   it('delivers what was published while no indexer ran, but nothing from before the registration', async () => {
     const receiver = await receive();
     const tokenAddress = await mintedCarbon(network, 5n);
-    const first = await start();
-    await clientOf(first).registerWebhook(receiver.url, ['*']);
-    await first.stop();
+    // An indexer that runs before the registration would claim the mint, and deliver it to nothing.
+    const registering = { db: database.handle.db, clock: systemClock, randomBytes };
+    await addRegistration(registering, { url: receiver.url, events: ['*'] });
     await land(network, retire(tokenAddress, TONNE));
     await land(network, retire(tokenAddress, TONNE));
     await start();
