@@ -384,7 +384,6 @@ CREATE TABLE "projects" (
 CREATE TABLE "manual_ramp_sessions" (
 	"id" text PRIMARY KEY NOT NULL,
 	"reference" text NOT NULL,
-	"status" "ramp_status" NOT NULL,
 	"fiat_currency" text NOT NULL,
 	"fiat_amount" numeric NOT NULL,
 	"created_at" timestamp with time zone NOT NULL,

@@ -18,13 +18,13 @@ END $$;
 --> statement-breakpoint
 -- Append-only tables: rows are never updated or deleted.
 SELECT refuse_changes('UPDATE OR DELETE OR TRUNCATE',
-  'transfers idempotency_keys project_prices issuance_caps off_ramp_provider_statuses manual_ramp_statuses' ||
+  'transfers idempotency_keys project_prices issuance_caps off_ramp_provider_statuses manual_ramp_sessions manual_ramp_statuses' ||
   ' operator_decisions audit_prunings transparency_checkpoints installation');
 --> statement-breakpoint
 -- Rows that may change, within the rules below, and are never deleted.
 SELECT refuse_changes('DELETE OR TRUNCATE',
   'accounts attempts submissions signing_accounts signing_halts holder_acts retirement_records retirements projects receipts' ||
-  ' receipt_pledges expiry_runs expiry_items off_ramp_sessions off_ramp_reviews manual_ramp_sessions settlement_deployments' ||
+  ' receipt_pledges expiry_runs expiry_items off_ramp_sessions off_ramp_reviews settlement_deployments' ||
   ' approval_requests api_keys audit_writers transparency_heads transparency_tiles transparency_audit_writers');
 --> statement-breakpoint
 -- Rules of rows decide which of these may be deleted. TRUNCATE does not ask them.
@@ -516,12 +516,6 @@ SELECT add_row_rules('receipt_pledges',
 --> statement-breakpoint
 SELECT add_row_rules('off_ramp_reviews',
   'id off_ramp_session_id flagged_because state_before opened_at', 'decision decided_by reason approval_request_id closed_at statuses_seen', '');
---> statement-breakpoint
-SELECT add_row_rules('manual_ramp_sessions',
-  'id reference fiat_currency fiat_amount created_at', '', '');
---> statement-breakpoint
-CREATE TRIGGER manual_ramp_sessions_open_pending BEFORE INSERT ON manual_ramp_sessions
-  FOR EACH ROW WHEN (NEW.status <> 'pending') EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
 SELECT add_row_rules('settlement_deployments',
   'id treasury_address deploy_salt requested_by created_at', 'settlement_address',

@@ -4,7 +4,10 @@
 import { randomUUID } from 'node:crypto';
 import { eq, sql } from 'drizzle-orm';
 import type { Platform } from '../../src/startup/compose.ts';
+import type { Tx } from '../../src/db/connection.ts';
 import { offRampSessions } from '../../src/db/tables/index.ts';
+import { addManualStatus, lockManualSession } from '../../src/ramp/manual/manualStatuses.ts';
+import type { RampStatus } from '../../src/ramp/port.ts';
 import { awaitState } from '../../src/resolvers/core/awaitState.ts';
 import { cashOut, type CashOutInput } from '../../src/resolvers/warehouse/offRamp/cashOut.ts';
 import { createDeposit, type CreateDepositInput } from '../../src/resolvers/warehouse/createDeposit.ts';
@@ -97,6 +100,15 @@ export async function makeDue(
     .update(offRampSessions)
     .set({ ...changes, dueAt: sql`now()` })
     .where(eq(offRampSessions.id, offRampSessionId));
+}
+
+/** Sets the manual provider's status past its rules, without a webhook. */
+export async function setSilently(db: Pick<Tx, 'transaction'>, sessionId: string, status: RampStatus) {
+  await db.transaction(async (tx) => {
+    const session = await lockManualSession(tx, sessionId);
+    if (!session) throw new Error(`there is no manual session ${sessionId}`);
+    await addManualStatus(tx, session, { status, setBy: 'operator' }, new Date());
+  });
 }
 
 /** Sets the provider's status and delivers its webhook. */

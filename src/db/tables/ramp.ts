@@ -227,7 +227,7 @@ export const offRampReviews = pgTable(
   ],
 );
 
-/** The manual provider's own sessions: an operator sets their status. */
+/** The manual provider's own sessions: an operator sets their status. Append-only. */
 export const manualRampSessions = pgTable(
   'manual_ramp_sessions',
   {
@@ -235,7 +235,6 @@ export const manualRampSessions = pgTable(
     id: text('id').primaryKey(),
     /** The platform's reference: the same reference gets the same session. */
     reference: text('reference').notNull(),
-    status: rampStatus('status').notNull(),
     fiatCurrency: text('fiat_currency').notNull(),
     fiatAmount: numeric('fiat_amount').notNull(),
     createdAt: moment('created_at').notNull(),
@@ -248,7 +247,7 @@ export const manualRampSessions = pgTable(
 
 /**
  * The statuses of each manual session, in order, with the operator who set them: `settled` sends the tokens
- * to the treasury. Append-only.
+ * to the treasury. A session without one is pending. Append-only.
  */
 export const manualRampStatuses = pgTable(
   'manual_ramp_statuses',

@@ -12,7 +12,14 @@ import { DomainError } from '../../lib/errors.ts';
 import { readCallbackBody } from '../callbackBody.ts';
 import type { RampAnswer, RampProvider, RampSession } from '../port.ts';
 import { MANUAL_PROVIDER } from '../providerName.ts';
-import { changeManualStatus, requirePayable, type ManualStatusChange } from './manualStatuses.ts';
+import {
+  addManualStatus,
+  findManualSession,
+  lockManualSession,
+  requirePayable,
+  type ManualSession,
+  type ManualStatusChange,
+} from './manualStatuses.ts';
 import { quoteManually, type ManualPrices } from './quotes.ts';
 
 interface ManualProviderOptions extends ManualPrices {
@@ -45,10 +52,7 @@ export function createManualProvider(options: ManualProviderOptions): ManualProv
   const answerOf = (sessionId: string) => readAnswer(db, sessionId);
 
   async function findSessionByReference(reference: string): Promise<RampSession | null> {
-    const [session] = await db
-      .select()
-      .from(manualRampSessions)
-      .where(eq(manualRampSessions.reference, reference));
+    const session = await findManualSession(db, eq(manualRampSessions.reference, reference));
     return session ? opened(session) : null;
   }
 
@@ -65,36 +69,33 @@ export function createManualProvider(options: ManualProviderOptions): ManualProv
       const { fiatCurrency, fiatAmount } = quote;
       const [inserted] = await db
         .insert(manualRampSessions)
-        .values({
-          id,
-          reference,
-          status: 'pending',
-          fiatCurrency,
-          fiatAmount,
-          createdAt: clock.now(),
-        })
+        .values({ id, reference, fiatCurrency, fiatAmount, createdAt: clock.now() })
         .onConflictDoNothing({ target: manualRampSessions.reference })
         .returning();
-      const session = inserted ? opened(inserted) : await findSessionByReference(reference);
+      const session = inserted
+        ? opened({ ...inserted, status: 'pending' })
+        : await findSessionByReference(reference);
       if (!session) throw new Error(`manual session ${reference} neither inserted nor found`);
       return session;
     },
 
     async closeSession(sessionId) {
       // A pending session is closed as failed; one that is being paid, or was paid meanwhile, stays as it is.
-      const closed = { status: 'failed', setBy: null } as const;
-      await db.transaction((tx) =>
-        changeManualStatus(tx, sessionId, closed, { at: clock.now(), from: 'pending' }),
-      );
+      await db.transaction(async (tx) => {
+        const session = await lockManualSession(tx, sessionId);
+        if (session?.status !== 'pending') return;
+        await addManualStatus(tx, session, { status: 'failed', setBy: null }, clock.now());
+      });
       return answerOf(sessionId);
     },
 
     async setStatus(sessionId, change, confirm) {
       await db.transaction(async (tx) => {
         await confirm?.(tx);
-        await requirePayable(tx, sessionId, change);
-        const isThere = await changeManualStatus(tx, sessionId, change, { at: clock.now() });
-        if (!isThere) throw noManualSession(sessionId);
+        const session = await lockManualSession(tx, sessionId);
+        if (!session) throw noManualSession(sessionId);
+        requirePayable(session, change);
+        await addManualStatus(tx, session, change, clock.now());
       });
       return { sessionId, status: change.status };
     },
@@ -102,18 +103,18 @@ export function createManualProvider(options: ManualProviderOptions): ManualProv
 }
 
 async function readAnswer(db: ManualProviderOptions['db'], sessionId: string): Promise<RampAnswer> {
-  const [session] = await db.select().from(manualRampSessions).where(eq(manualRampSessions.id, sessionId));
+  const session = await findManualSession(db, eq(manualRampSessions.id, sessionId));
   if (!session) throw new DomainError('RAMP_REFUSED', noSession(sessionId));
   return shown(session);
 }
 
-type ManualSession = typeof manualRampSessions.$inferSelect;
+type Shown = Pick<ManualSession, 'id' | 'status' | 'fiatCurrency' | 'fiatAmount'>;
 
-function opened(session: ManualSession): RampSession {
+function opened(session: Shown): RampSession {
   return { sessionId: session.id, ...shown(session) };
 }
 
-function shown({ status, fiatCurrency, fiatAmount }: ManualSession): RampAnswer {
+function shown({ status, fiatCurrency, fiatAmount }: Shown): RampAnswer {
   return { status, fiat: { currency: fiatCurrency, amount: fiatAmount } };
 }
 

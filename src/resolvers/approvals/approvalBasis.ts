@@ -3,12 +3,10 @@
  * transaction of the effect. An approval covers what the requester saw, so it has no effect when the two
  * differ.
  */
-import { eq } from 'drizzle-orm';
 import type { Tx } from '../../db/connection.ts';
-import { manualRampSessions } from '../../db/tables/index.ts';
 import { notFound } from '../../lib/notFound.ts';
 import { noManualSession } from '../../ramp/manual/manualProvider.ts';
-import { readLastStatus } from '../../ramp/manual/manualStatuses.ts';
+import { lockManualSession } from '../../ramp/manual/manualStatuses.ts';
 import type { Needs } from '../core/dependencies.ts';
 import { basisOfHalt, basisOfReview, lockDecidableSession } from '../operations/reviewVersion.ts';
 import { requireManualRamp } from '../operations/setManualSessionStatus.ts';
@@ -62,16 +60,8 @@ async function basisOfSessionReview(tx: Tx, deps: Needs<'ramp'>, id: string): Pr
 
 async function basisOfManualSession(tx: Tx, deps: Needs<'ramp' | 'manualRamp'>, id: string): Promise<Basis> {
   requireManualRamp(deps);
-  const [session] = await tx
-    .select()
-    .from(manualRampSessions)
-    .where(eq(manualRampSessions.id, id))
-    .for('update');
+  const session = await lockManualSession(tx, id);
   if (!session) throw noManualSession(id);
-  const last = await readLastStatus(tx, id);
-  return {
-    targetId: session.reference,
-    basis: `${session.status}, status ${last?.number ?? 0}`,
-    version: null,
-  };
+  const { reference: targetId, status, number } = session;
+  return { targetId, basis: `${status}, status ${number}`, version: null };
 }

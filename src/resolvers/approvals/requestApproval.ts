@@ -10,7 +10,8 @@ import { approvalRequests } from '../../db/tables/index.ts';
 import type { Caller } from '../../identity/roles.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { encodeExact } from '../../ledger/submission/exactJson.ts';
-import { changeManualStatus, requirePayable } from '../../ramp/manual/manualStatuses.ts';
+import { noManualSession } from '../../ramp/manual/manualProvider.ts';
+import { addManualStatus, lockManualSession, requirePayable } from '../../ramp/manual/manualStatuses.ts';
 import {
   assetIdOf,
   checkedProject,
@@ -174,8 +175,9 @@ async function checkAndHoldPayout(
 ): Promise<void> {
   if (asked.operation !== 'setManualSessionStatus') return;
   const { sessionId, status } = asked.input;
-  await requirePayable(tx, sessionId, { status, setBy: caller.subject });
-  if (status !== 'settled' && status !== 'refunded') return;
-  const held = { status: 'processing', setBy: caller.subject } as const;
-  await changeManualStatus(tx, sessionId, held, { at: clock.now(), from: 'pending' });
+  const session = await lockManualSession(tx, sessionId);
+  if (!session) throw noManualSession(sessionId);
+  requirePayable(session, { status, setBy: caller.subject });
+  if (session.status !== 'pending' || (status !== 'settled' && status !== 'refunded')) return;
+  await addManualStatus(tx, session, { status: 'processing', setBy: caller.subject }, clock.now());
 }

@@ -2,11 +2,11 @@
  * setManualSessionStatus: an operator sets the status of a payout at the manual provider. The session is due
  * from the same commit on.
  */
-import { and, eq, getTableColumns, sql } from 'drizzle-orm';
+import { eq, getTableColumns, sql } from 'drizzle-orm';
 import { manualRampSessions, offRampSessions } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { ManualControls } from '../../ramp/manual/manualProvider.ts';
-import { readLastStatus } from '../../ramp/manual/manualStatuses.ts';
+import { findManualSession } from '../../ramp/manual/manualStatuses.ts';
 import type { PayoutAccount, RampSession, RampStatus } from '../../ramp/port.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { Grant } from '../core/grant.ts';
@@ -102,8 +102,7 @@ export async function hasManualStatus(
   { sessionId, status, paymentReference }: ManualStatusInput,
 ): Promise<boolean> {
   if (manualRamp === null) return false;
-  const isIt = and(eq(manualRampSessions.id, sessionId), eq(manualRampSessions.status, status));
-  if ((await db.$count(manualRampSessions, isIt)) === 0) return false;
-  if (paymentReference == null) return true;
-  return (await readLastStatus(db, sessionId))?.paymentReference === paymentReference;
+  const session = await findManualSession(db, eq(manualRampSessions.id, sessionId));
+  if (session?.status !== status) return false;
+  return paymentReference == null || session.paymentReference === paymentReference;
 }

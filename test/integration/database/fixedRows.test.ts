@@ -99,7 +99,6 @@ const CHANGEABLE: Record<string, string[]> = {
   expiry_runs: ['due_at', 'fruitless_steps', 'problem'],
   // Set anew when the signed attempt is dead.
   holder_acts: ['submission_id'],
-  manual_ramp_sessions: ['status'],
   off_ramp_sessions: [
     'due_at',
     'ended_at',
@@ -341,15 +340,6 @@ describe('a row', () => {
     await takes(...begun, ...past, halt('a', 'NULL'), checked(`address = 'a' AND ended_at = '2020-01-02Z'`));
     // The clock may go back.
     await takes(...begun, ...past, halt('a', 'NULL'), checked(`because = 'ahead' AND ended_at = began_at`));
-  });
-
-  it('of a manual payout begins as one that is not made yet', async () => {
-    const begin = (
-      status: string,
-    ) => `INSERT INTO manual_ramp_sessions (id, reference, status, fiat_currency, fiat_amount, created_at)
-      VALUES ('manual_1', 'reference', '${status}', 'KES', 1, now())`;
-    await takes(begin('pending'));
-    await refused(begin('settled'));
   });
 });
 

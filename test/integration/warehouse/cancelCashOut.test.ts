@@ -27,6 +27,7 @@ import {
   providerSays,
   reaches,
   sessionOf,
+  setSilently,
 } from '../../support/warehouse.ts';
 import { readReviews } from '../../support/histories.ts';
 import { depositInUse } from '../../support/depositInUse.ts';
@@ -61,13 +62,8 @@ const cancel = (id: string, idempotencyKey: string = randomUUID(), caller = farm
 
 const held = () => network.balanceOf(receipt.tokenAddress, network.custodyAddress);
 
-/** Sets the provider's status without a webhook. */
-async function silently(sessionId: string, status: RampStatus): Promise<void> {
-  await platform.dependencies.db
-    .update(manualRampSessions)
-    .set({ status })
-    .where(eq(manualRampSessions.id, sessionId));
-}
+const silently = (sessionId: string, status: RampStatus) =>
+  setSilently(platform.dependencies.db, sessionId, status);
 
 /** A session that the provider has opened, but whose answer is lost. */
 async function lostOpening() {

@@ -35,6 +35,7 @@ import {
   farmer,
   reaches,
   sessionOf,
+  setSilently,
 } from '../../support/warehouse.ts';
 import { depositInUse } from '../../support/depositInUse.ts';
 
@@ -357,7 +358,7 @@ describe('the deposit’s faults', () => {
     const session = await sessionOf(platform, receipt.id);
     await expect(sent).rejects.toMatchObject({ details: { offRampSessionId: session.id, reason: 'OTHER' } });
     expect(session).toMatchObject({ state: 'CLOSED', providerStatus: 'failed' });
-    expect(await manualSessionsOf(session.id)).toMatchObject([{ status: 'failed' }]);
+    expect(await ramp.findSessionByReference(session.id)).toMatchObject({ status: 'failed' });
   });
 
   it('deposits again and confirms when the provider has paid by then', async () => {
@@ -367,10 +368,7 @@ describe('the deposit’s faults', () => {
     const impatient = { ...platform.dependencies, mutationWaitMs: 1_500 };
     const { id } = await cashOut(impatient, farmer, cashOutInput(receipt));
     const closing = await reaches(platform, id, 'CLOSING');
-    await database.handle.db
-      .update(manualRampSessions)
-      .set({ status: 'settled' })
-      .where(eq(manualRampSessions.id, closing.providerSessionId ?? ''));
+    await setSilently(database.handle.db, closing.providerSessionId ?? '', 'settled');
     faults = () => null;
     rampFaults = () => null;
     const settled = await reaches(platform, id, 'SETTLED');
@@ -388,10 +386,7 @@ describe('the deposit’s faults', () => {
       ...ramp,
       async openSession(request) {
         const opened = await opening(request);
-        await database.handle.db
-          .update(manualRampSessions)
-          .set({ status: 'settled' })
-          .where(eq(manualRampSessions.id, opened.sessionId));
+        await setSilently(database.handle.db, opened.sessionId, 'settled');
         return { ...opened, status: 'settled' };
       },
     };

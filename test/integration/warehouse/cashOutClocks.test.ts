@@ -14,7 +14,6 @@ import {
   offRampSessions,
   expiryRuns,
   indexerRegistrations,
-  manualRampSessions,
   submissions,
 } from '../../../src/db/tables/index.ts';
 import type { QuoteRequest } from '../../../src/ramp/port.ts';
@@ -49,6 +48,7 @@ import {
   farmer,
   providerSays,
   reaches,
+  setSilently,
 } from '../../support/warehouse.ts';
 import { readReviews } from '../../support/histories.ts';
 
@@ -325,10 +325,7 @@ describe('a decision about what the provider said', () => {
       await behind.dependencies.db.transaction(async (tx) =>
         recordStatus(tx, await lockOffRampSession(tx, deposited.id), 'settled'),
       );
-      await right.dependencies.db
-        .update(manualRampSessions)
-        .set({ status: 'settled' })
-        .where(eq(manualRampSessions.id, deposited.providerSessionId));
+      await setSilently(right.dependencies.db, deposited.providerSessionId, 'settled');
     });
     await reaches(right, deposited.id, 'REFUNDED', 'NEEDS_REVIEW');
     expect(await session(deposited.id)).toMatchObject({ state: 'NEEDS_REVIEW', releasedAt: null });

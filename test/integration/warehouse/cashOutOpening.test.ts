@@ -28,12 +28,14 @@ import { createEmbeddedHolder } from '../../support/wallets/embeddedWallets.ts';
 import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
 import { depositInputOf } from '../../support/wallets/walletCashOuts.ts';
 import { sendPastUs } from '../../support/wallets/walletWorld.ts';
+import { findManualSession } from '../../../src/ramp/manual/manualStatuses.ts';
 import {
   activeReceipt,
   cashOutInput,
   decideReviewOf,
   decideSession,
   farmer,
+  setSilently,
 } from '../../support/warehouse.ts';
 import { readReviews } from '../../support/histories.ts';
 
@@ -113,18 +115,11 @@ async function session(id: string) {
 }
 
 async function atProvider(reference: string) {
-  const [found] = await database.handle.db
-    .select()
-    .from(manualRampSessions)
-    .where(eq(manualRampSessions.reference, reference));
-  return found?.status;
+  return findManualSession(database.handle.db, eq(manualRampSessions.reference, reference));
 }
 
 async function setAtProvider(reference: string, status: RampStatus): Promise<void> {
-  await database.handle.db
-    .update(manualRampSessions)
-    .set({ status })
-    .where(eq(manualRampSessions.reference, reference));
+  await setSilently(database.handle.db, (await atProvider(reference))?.id ?? '', status);
 }
 
 async function letQuoteRunOut(id: string, ago: string): Promise<void> {
@@ -210,7 +205,7 @@ describe.each(failures)('%s, after the provider was asked by an instance that di
     expect((await session(id)).providerSessionId).not.toBeNull();
     if (isQuoteOver) return;
     expect(await step(id)).toMatchObject({ state: 'CLOSED' });
-    expect(await atProvider(id)).toBe('failed');
+    expect(await atProvider(id)).toMatchObject({ status: 'failed' });
   });
 
   it('is closed as well when it shows up after the end', async () => {
@@ -218,12 +213,12 @@ describe.each(failures)('%s, after the provider was asked by an instance that di
     await step(id);
     await letQuoteRunOut(id, '6 minutes');
     expect(await step(id)).toMatchObject({ state: 'CLOSED', providerSessionId: null });
-    expect(await atProvider(id)).toBe('pending');
+    expect(await atProvider(id)).toMatchObject({ status: 'pending' });
     await step(id);
     isShown = true;
     saying = {};
     expect(await step(id)).toMatchObject({ state: 'CLOSED', providerStatus: 'failed' });
-    expect(await atProvider(id)).toBe('failed');
+    expect(await atProvider(id)).toMatchObject({ status: 'failed' });
   });
 });
 
@@ -235,7 +230,7 @@ describe('in a restored copy, which does not know what was asked for since', () 
     const at = new Date();
     const payout = { reference: id, fiatCurrency, fiatAmount, createdAt: at };
     const { db } = database.handle;
-    await db.insert(manualRampSessions).values({ id: `manual_${id}`, status: 'pending', ...payout });
+    await db.insert(manualRampSessions).values({ id: `manual_${id}`, ...payout });
     await setAtProvider(id, status);
     return id;
   }
@@ -315,10 +310,10 @@ it('is decided by an operator when the provider answers look-ups with other payo
   expect(await step(id)).toMatchObject({ state: 'NEEDS_REVIEW' });
   expect(await decideReviewOf(platform, id, 'ACCEPT')).toMatchObject({ state: 'CLOSED' });
   await expect(step(id)).rejects.toThrow('its answer is about other references');
-  expect(await atProvider(id)).toBe('pending');
+  expect(await atProvider(id)).toMatchObject({ status: 'pending' });
   dependencies.ramp = shown;
   expect(await step(id)).toMatchObject({ state: 'CLOSED', providerStatus: 'failed' });
-  expect(await atProvider(id)).toBe('failed');
+  expect(await atProvider(id)).toMatchObject({ status: 'failed' });
 });
 
 it('is opened although a later one wants the rest of what custody holds no longer: that one is refused', async () => {
@@ -627,5 +622,5 @@ it('is closed for a holder, too', async () => {
   saying = {};
   await step(begun.id);
   expect(await step(begun.id)).toMatchObject({ state: 'CLOSED' });
-  expect(await atProvider(begun.id)).toBe('failed');
+  expect(await atProvider(begun.id)).toMatchObject({ status: 'failed' });
 });

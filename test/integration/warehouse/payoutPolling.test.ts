@@ -4,11 +4,9 @@
  */
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
-import { eq } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { listenLocally } from '../../../devnet/listenLocally.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
-import { manualRampSessions } from '../../../src/db/tables/index.ts';
 import { createHttpProvider } from '../../../src/ramp/http/httpProvider.ts';
 import { DomainError } from '../../../src/lib/errors.ts';
 import { retryAfterMs } from '../../../src/lib/retryAfter.ts';
@@ -24,7 +22,7 @@ import { nextPollMs, payoutPollMs } from '../../../src/resolvers/warehouse/offRa
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { insertSessionAlone } from '../../support/offRampSessionRow.ts';
 import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
-import { depositedCashOut, makeDue, providerSays, reaches } from '../../support/warehouse.ts';
+import { depositedCashOut, makeDue, providerSays, reaches, setSilently } from '../../support/warehouse.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -59,10 +57,7 @@ describe('an awaited payout', () => {
       expect(seconds).toBeLessThan(60);
       expect(seconds).toBeGreaterThan(1);
     }
-    await database.handle.db
-      .update(manualRampSessions)
-      .set({ status: 'settled' })
-      .where(eq(manualRampSessions.id, providerSessionId));
+    await setSilently(database.handle.db, providerSessionId, 'settled');
     await makeDue(platform, id);
     await createSessionPoller(platform.dependencies).drain();
     expect(await findOffRampSession(platform.dependencies, id)).toMatchObject({

@@ -153,22 +153,20 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
   issuance_caps: { notFound: [[CAPS, '*']] },
   manual_ramp_sessions: {
     I13: 'id reference fiat_currency fiat_amount DELETED FORGED',
-    partly: [
-      {
-        by: ['I8'],
-        places: 'status',
-        except: /of (AWAITING_PAYOUT|REFUNDED|CLOSED|\w+ reviewed) /,
-        because: PAYOUT,
-      },
-    ],
     notFound: [[TIME, 'created_at']],
   },
   manual_ramp_statuses: {
     partly: [
-      { by: ['I16'], places: 'status', except: /^(?!.*of closed)/, because: DECIDED },
+      {
+        by: ['I8', 'I16'],
+        places: 'status',
+        except: /^(?!.*of (closed|SETTLED settled))/,
+        because: DECIDED,
+      },
+      { by: ['I8'], places: 'session_id DELETED', except: /^(?!.*of SETTLED settled)/, because: DECIDED },
       { by: ['I16'], places: 'set_by', except: /changed|filled|failed/, because: DECIDED },
     ],
-    notFound: [[DECIDED, 'session_id number payment_reference approval_request_id set_at DELETED FORGED']],
+    notFound: [[DECIDED, 'number payment_reference approval_request_id set_at FORGED']],
   },
   off_ramp_provider_statuses: {
     I13: 'off_ramp_session_id number DELETED FORGED',

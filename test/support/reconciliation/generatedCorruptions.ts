@@ -34,9 +34,9 @@ const KINDS: Readonly<Record<string, string>> = {
   attempts: `(SELECT concat_ws(' ', s.kind, s.signer, s.state) FROM submissions s WHERE s.id = t.submission_id)`,
   holder_acts: 'kind',
   idempotency_keys: 'operation',
-  manual_ramp_sessions: `(SELECT concat_ws(' ', c.state, CASE WHEN EXISTS (SELECT 1 FROM off_ramp_reviews r WHERE r.off_ramp_session_id = c.id) THEN 'reviewed' END)
-    FROM off_ramp_sessions c WHERE c.id::text = t.reference)`,
-  manual_ramp_statuses: `CASE WHEN set_by IS NULL THEN 'closed' END`,
+  manual_ramp_statuses: `concat_ws(' ', CASE WHEN set_by IS NULL THEN 'closed' END, (
+    SELECT concat_ws(' ', c.state, CASE WHEN EXISTS (SELECT 1 FROM off_ramp_reviews r WHERE r.off_ramp_session_id = c.id) THEN 'reviewed' END)
+    FROM off_ramp_sessions c WHERE c.provider_session_id = t.session_id))`,
   off_ramp_provider_statuses: `(SELECT c.state FROM off_ramp_sessions c WHERE c.id = t.off_ramp_session_id)`,
   retirement_records: `CASE WHEN EXISTS (SELECT 1 FROM retirements r WHERE r.project_id = t.project_id AND r.record_index = t.index) THEN 'ours'
     WHEN EXISTS (SELECT 1 FROM holder_acts h WHERE h.project_id = t.project_id AND h.record_index = t.index) THEN 'a holder' ELSE 'foreign' END`,
