@@ -15,7 +15,7 @@ import { drizzle } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
 import { endpointOf } from '../lib/databaseUrl.ts';
 import { asConnectionLost, ConnectionLost } from './connectionLost.ts';
-import { createOpenStatements } from './openStatements.ts';
+import { createOpenStatements, type OpenStatements } from './openStatements.ts';
 import { openSocket, type SocketAddress } from './socket.ts';
 
 /** Options of postgres.js that its types leave out. */
@@ -25,22 +25,16 @@ export type ClientOptions = postgres.Options<Record<string, never>> & {
 export type OnLost = (reason: Error) => void;
 type AllOptions = ClientOptions & { socket: (address: SocketAddress) => Promise<Socket> };
 
-export interface Client {
+export interface Client extends Omit<OpenStatements, 'untilAnswered' | 'rejectAll'> {
   /**
    * Sends the statement that `statement` builds and waits for its answer.
    * @throws ConnectionLost when the connection ends, or no answer comes in time; the connection is then
    * closed
    */
   ask<T>(statement: (sql: postgres.Sql) => PromiseLike<T>, timeoutMs: number): Promise<T>;
-  /** Settles as the work does, or rejects at once when the connection is lost first. */
-  untilLost<T>(work: Promise<T>): Promise<T>;
   isLost(): boolean;
-  /** Whether the connection was given up because an answer did not come in time. */
-  isSilent(): boolean;
   /** The moment of the client's creation, by `performance.now()`. */
   openedAt: number;
-  /** The moment of the last answer, by `performance.now()`. */
-  answeredAt(): number;
   /** Closes the connection at once; open statements are rejected with `reason`. */
   lose(reason: Error): void;
   /** Closes the connection in order, within CLOSE_TIMEOUT_MS. */

@@ -11,14 +11,14 @@ interface Open {
   deadline: number;
 }
 
-interface OpenStatements {
+export interface OpenStatements {
   /** Waits for the answer. @throws ConnectionLost */
   untilAnswered<T>(query: PromiseLike<T>, timeoutMs: number): Promise<T>;
   /** Settles as the work does, or rejects at once when the connection is lost first. */
   untilLost<T>(work: Promise<T>): Promise<T>;
   /** The moment of the last answer, by `performance.now()`. */
   answeredAt(): number;
-  /** Whether an answer did not come in time. */
+  /** Whether the connection was given up because an answer did not come in time. */
   isSilent(): boolean;
   /** Rejects all open statements; deadlines no longer count. */
   rejectAll(reason: Error): void;

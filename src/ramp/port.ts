@@ -13,10 +13,11 @@
  * answer that makes no sense), RAMP_REFUSED when the provider refused, finally. Messages never
  * contain a payout account.
  */
+import type { rampStatus } from '../db/tables/ramp.ts';
 import type { Decimal } from '../lib/decimals.ts';
 import { DomainError } from '../lib/errors.ts';
 
-export type RampStatus = 'pending' | 'processing' | 'settled' | 'failed' | 'refunded';
+export type RampStatus = (typeof rampStatus.enumValues)[number];
 
 export type PayoutAccount =
   | { type: 'mobile-money'; accountNumber: string; provider: string; accountName?: string | undefined }

@@ -13,10 +13,10 @@ import {
   edgeOf,
   hashesOf,
   HASH_BYTES,
-  MissingHash,
   rootOf,
   tileHash,
   TILE_WIDTH,
+  unlessMissing,
   widthOf,
   type Tile,
 } from '../transparency/merkle.ts';
@@ -175,12 +175,8 @@ export function logOf(origin: string): LogName | null {
 }
 
 async function hasRoot(tx: Tx, log: LogName, { size, root }: SignedNote): Promise<boolean> {
-  try {
-    return root.equals(rootOf(await readHashes(tx, log, edgeOf(size)), size));
-  } catch (error) {
-    if (error instanceof MissingHash) return false;
-    throw error;
-  }
+  const at = await readHashes(tx, log, edgeOf(size));
+  return unlessMissing(() => root.equals(rootOf(at, size))) ?? false;
 }
 
 function readCheckpoints(tx: Tx, log: LogName, after: number) {
@@ -270,10 +266,5 @@ async function holdPage(tx: Tx, log: LogName, page: readonly Tile[], width: numb
 }
 
 function isHashOf(tile: Tile, above: ReturnType<typeof hashesOf>): boolean {
-  try {
-    return Buffer.from(tileHash(tile)).equals(above(tile.level + 1, tile.index));
-  } catch (error) {
-    if (error instanceof MissingHash) return false;
-    throw error;
-  }
+  return unlessMissing(() => Buffer.from(tileHash(tile)).equals(above(tile.level + 1, tile.index))) ?? false;
 }

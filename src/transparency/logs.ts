@@ -14,7 +14,7 @@ import { LOG_NAMES, transparencyCheckpoints, transparencyHeads } from '../db/tab
 import { createLogKey, parseCheckpoint, type LogKey } from './checkpoint.ts';
 import { readHead } from './inclusion.ts';
 import type { LogName } from './leaves.ts';
-import { edgeOf, growTiles, hashesOf, HASH_BYTES, MissingHash, rootOf, type Tile } from './merkle.ts';
+import { edgeOf, growTiles, hashesOf, HASH_BYTES, rootOf, unlessMissing, type Tile } from './merkle.ts';
 import { isOfOtherDatabase, NEXT_LEAVES, type Head } from './nextLeaves.ts';
 import { IS_NEXT_TRANSFER } from './nextTransfers.ts';
 import { createShownHeads, type ShownHeads } from './shownHeads.ts';
@@ -53,8 +53,7 @@ export function createTransparencyLogs(deps: {
   origin: OriginSettings;
   networkId: string;
 }): TransparencyLogs {
-  const { db } = deps;
-  const { origin, networkId } = deps;
+  const { db, origin, networkId } = deps;
   const signer: Signer = { key: createLogKey(deps.seed), origin, networkId, shown: createShownHeads() };
 
   async function buildAll(log: LogName, waits: boolean, isOver: () => boolean = () => false): Promise<void> {
@@ -213,20 +212,12 @@ function requireUndamaged(head: Head, edge: readonly Tile[], { key }: Signer): v
         'APP_SECRET. Nothing is appended until that is cleared up.',
     );
   }
-  if (!note.root.equals(edgeRoot(edge, head.size) ?? Buffer.alloc(0))) {
+  const root = unlessMissing(() => rootOf(hashesOf(edge), head.size));
+  if (root === null || !note.root.equals(root)) {
     throw new LogDamaged(
       `The tiles of the transparency log of ${head.log} do not have the root that is signed for ${head.size} leaves. Nothing is ` +
         'appended until that is cleared up.',
     );
-  }
-}
-
-function edgeRoot(edge: readonly Tile[], size: number): Uint8Array | null {
-  try {
-    return rootOf(hashesOf(edge), size);
-  } catch (error) {
-    if (error instanceof MissingHash) return null;
-    throw error;
   }
 }
 

@@ -204,4 +204,14 @@ export function hashesOf(tiles: readonly Tile[]): HashAt {
   };
 }
 
-export class MissingHash extends Error {}
+class MissingHash extends Error {}
+
+/** Null when a hash is missing. */
+export function unlessMissing<T>(compute: () => T): T | null {
+  try {
+    return compute();
+  } catch (error) {
+    if (error instanceof MissingHash) return null;
+    throw error;
+  }
+}

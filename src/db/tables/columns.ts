@@ -4,18 +4,18 @@
 import { bigint, customType, timestamp } from 'drizzle-orm/pg-core';
 
 /** Integers beyond 64 bits as `numeric(39,0)`, transferred as text, so that no digit is lost in a float. */
-export const bigNumeric = customType<{ data: bigint; driverData: string }>({
-  dataType: () => 'numeric(39, 0)',
-  toDriver: (value) => value.toString(),
-  fromDriver: (value) => BigInt(value),
-});
+export const bigNumeric = integersAs('numeric(39, 0)');
 
 /** Sums of such integers, without a limit, so that no amount in a holder's record can make a sum fail. */
-export const sumNumeric = customType<{ data: bigint; driverData: string }>({
-  dataType: () => 'numeric',
-  toDriver: (value) => value.toString(),
-  fromDriver: (value) => BigInt(value),
-});
+export const sumNumeric = integersAs('numeric');
+
+function integersAs(type: string) {
+  return customType<{ data: bigint; driverData: string }>({
+    dataType: () => type,
+    toDriver: String,
+    fromDriver: BigInt,
+  });
+}
 
 export const bytes = customType<{ data: Uint8Array; driverData: Uint8Array }>({
   dataType: () => 'bytea',

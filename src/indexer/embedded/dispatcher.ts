@@ -31,7 +31,7 @@ export interface DispatcherOptions {
   timeoutMs: number;
   /** Time between two polls, which find events without a notification. */
   pollMs: number;
-  /** Called for failed deliveries, and when events could not be claimed. */
+  /** Called for failed deliveries and requests, and when events could not be claimed. */
   onError: (message: string, error: unknown) => void;
 }
 

@@ -10,12 +10,10 @@ import { answerRequest } from './routes.ts';
 import type { Answer } from './routes.ts';
 import type { IndexerStore } from './store.ts';
 
-export interface IndexerOptions extends Pick<DispatcherOptions, 'onNews' | 'randomBytes' | 'takesMany'> {
+export interface IndexerOptions extends Omit<DispatcherOptions, 'store' | 'timeoutMs' | 'pollMs'> {
   store: IndexerStore;
   /** The bearer token that a client has to send; null for an indexer that any client may ask. */
   token: string | null;
-  /** Called for failed deliveries and failed requests. */
-  onError: (message: string, error: unknown) => void;
   /** Time-out of one delivery; 5 seconds by default. */
   deliveryTimeoutMs?: number;
   /** How often it reads events without a notification; 10 seconds by default. */
@@ -38,13 +36,9 @@ const MAX_CONNECTIONS = 100;
 
 /** Starts at once, with the events published while no indexer ran. */
 export async function serveIndexer(options: IndexerOptions): Promise<RunningIndexer> {
-  const { store, onNews, randomBytes, onError } = options;
+  const { store, onError } = options;
   const dispatcher = await startDispatcher({
-    store,
-    onNews,
-    randomBytes,
-    onError,
-    takesMany: options.takesMany,
+    ...options,
     timeoutMs: options.deliveryTimeoutMs ?? DEFAULT_DELIVERY_TIMEOUT_MS,
     pollMs: options.pollMs ?? DEFAULT_POLL_MS,
   });

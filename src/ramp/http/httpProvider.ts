@@ -56,10 +56,12 @@ const echoOf = (written: z.ZodType<string>) =>
     .nullish()
     .catch(UNREADABLE)
     .transform((text) => text ?? undefined);
+/** The statuses, in the order of payouts under one reference: one that was paid, or may be, matters most. */
+const COSTLIEST_FIRST = ['settled', 'processing', 'refunded', 'pending', 'failed'] as const;
 const payoutSchema = z.object({
   id: sessionId,
   clientReference: z.string(),
-  status: z.enum(['pending', 'processing', 'settled', 'failed', 'refunded']),
+  status: z.enum(COSTLIEST_FIRST),
   /** Echoes of the request, if the provider sends them. */
   fiatCurrency: echoOf(writtenCurrency),
   fiatAmount: echoOf(writtenAmount),
@@ -82,14 +84,6 @@ const quoteSchema = z.object({
   expiresAt: z.iso.datetime({ offset: true }).refine(isStorable),
 });
 type Payout = z.infer<typeof payoutSchema>;
-/** The order of several payouts under one reference: one that was paid, or may be, matters most. */
-const COSTLIEST_FIRST: readonly Payout['status'][] = [
-  'settled',
-  'processing',
-  'refunded',
-  'pending',
-  'failed',
-];
 
 /**
  * Refuses a zero time such as 0001-01-01. PostgreSQL has no year 0, and clients get times from 1970 to 9999.
