@@ -14,6 +14,7 @@ import { sql } from 'drizzle-orm';
 import { CURRENT_DATABASE } from '../db/currentDatabase.ts';
 import type { Db, Tx } from '../db/connection.ts';
 import { OPEN_OFF_RAMP_STATES } from '../db/tables/index.ts';
+import { MANUAL_PROVIDER } from '../ramp/providerName.ts';
 import { MAX_OUTCOMES } from './reconcileAttempts.ts';
 
 export interface Snapshot {
@@ -175,6 +176,8 @@ const CHANGED_ROWS: readonly string[] = [
   'SELECT target_id FROM changed_idempotency_keys',
   'SELECT project_id FROM changed_project_prices',
   'SELECT s.id FROM changed_manual_ramp_sessions m JOIN off_ramp_sessions s ON s.id::text = m.reference',
+  `SELECT s.id FROM changed_manual_ramp_statuses m
+    JOIN off_ramp_sessions s ON (s.provider_name, s.provider_session_id) = ('${MANUAL_PROVIDER}', m.session_id)`,
   `SELECT id FROM off_ramp_sessions WHERE state IN (${OPEN_OFF_RAMP_STATES.map((state) => `'${state}'`).join(', ')})`,
   'SELECT off_ramp_session_id FROM changed_off_ramp_provider_statuses',
   'SELECT off_ramp_session_id FROM changed_off_ramp_reviews',

@@ -5,6 +5,12 @@
 import { randomUUID } from 'node:crypto';
 import { and, eq } from 'drizzle-orm';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import {
+  collectChanges,
+  makeExcerpt,
+  readSnapshot,
+  type Snapshot,
+} from '../../../src/reconciliation/excerpt.ts';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import { submissions } from '../../../src/db/tables/index.ts';
 import type { EmbeddedNetwork } from '../../support/embeddedNetwork.ts';
@@ -729,6 +735,21 @@ describe('the database', () => {
       sql`INSERT INTO manual_ramp_sessions (id, reference, fiat_currency, fiat_amount, created_at)
         VALUES ('x', ${randomUUID()}, ${currency}, ${amount}, now())`,
     ).rejects.toThrow('manual_ramp_sessions_fiat');
+  });
+
+  it('shows an incremental reconciliation the session of a payout whose status alone has changed', async () => {
+    const { id, providerSessionId } = await depositedCashOut(platform);
+    const { db } = platform.dependencies;
+    const readChanged = async (since: Snapshot) =>
+      db.transaction(async (tx) => (await collectChanges(tx, since)) && makeExcerpt(tx));
+    await providerSays(platform, providerSessionId, 'settled');
+    await reaches(platform, id, 'SETTLED');
+    const before = await readSnapshot(db);
+    await silently(providerSessionId, 'failed');
+    expect(await readChanged(before)).toMatchObject({
+      offRampSessionIds: expect.arrayContaining([id]) as unknown,
+    });
+    await silently(providerSessionId, 'settled');
   });
 
   it('lets no resolution be changed, no session be moved or deleted against its life', async () => {
