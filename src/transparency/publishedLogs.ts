@@ -39,8 +39,9 @@ const FULL_TILE_KEPT_SECONDS = 24 * 60 * 60;
 type ReadPublished = (path: string) => Promise<Published | null>;
 
 const LOG_PATH = new RegExp(`^(${LOG_NAMES.join('|')})/(.+)$`);
-/** Indexes are in groups of three digits, all but the last one marked: x001/x234/067. */
-const TILE_PATH = /^tile\/(entries|[0-6])\/((?:x\d{3}\/){0,4}\d{3})(?:\.p\/([1-9]\d{0,2}))?$/;
+/** Indexes are in groups of three digits, all but the last one marked: x001/x234/067. A width is at most 255. */
+const TILE_PATH =
+  /^tile\/(entries|[0-6])\/((?:x\d{3}\/){0,4}\d{3})(?:\.p\/([1-9]\d?|1\d\d|2[0-4]\d|25[0-5]))?$/;
 const PROOF_PATH = /^proof\/(0|[1-9]\d{0,14})$/;
 
 export function createPublishedLogs({
@@ -82,7 +83,7 @@ function readTilePath(path: string): TilePath | null {
   if (level === undefined || groups === undefined) return null;
   const index = Number(groups.replaceAll(/[x/]/g, ''));
   // One address for one tile, so that it is cached once.
-  if (tileIndexPath(index) !== groups || Number(width) > TILE_WIDTH) return null;
+  if (tileIndexPath(index) !== groups) return null;
   return { level: level === 'entries' ? 'entries' : Number(level), index, width: Number(width) };
 }
 
@@ -105,7 +106,6 @@ async function entriesIn(db: Db, { index, width }: TilePath): Promise<Buffer | n
   if (head === null || first + width > head.size) return null;
   const indexes = Array.from({ length: width }, (_, place) => first + place);
   const entries = await readEntries(db, indexes);
-  if (entries.size !== width) return null;
   return Buffer.concat(
     indexes.flatMap((leafIndex) => {
       const bytes = Buffer.from(entries.get(leafIndex) ?? '');

@@ -151,6 +151,7 @@ describe('a stranger', () => {
       'transfers/tile/0/0.p/1',
       'transfers/tile/0/000.p/01',
       'transfers/tile/7/000.p/1',
+      `retirements/tile/entries/000.p/${size + 100}`,
       'transfers/proof/0',
       'others/checkpoint',
       '',
@@ -170,6 +171,8 @@ it('may keep a full tile for a day, and not for ever', async () => {
   );
   expect(await read('audit/tile/3/000')).toMatchObject({ keptSeconds: 24 * 60 * 60 });
   expect(await read('audit/tile/3/000.p/255')).toMatchObject({ keptSeconds: 60 });
+  // It has no other address.
+  expect(await read('audit/tile/3/000.p/256')).toBeNull();
 });
 
 describe('the contract', () => {
