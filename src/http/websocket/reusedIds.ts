@@ -38,7 +38,7 @@ export function separateReusedIds(socket: WebSocket, handleText: HandleMessage):
     try {
       await handle(message);
     } finally {
-      if (runs.get(id) === run) runs.delete(id);
+      runs.delete(id);
       const { next } = run;
       // Nothing would end an operation that begins on a closed socket.
       if (next !== null && socket.readyState === socket.OPEN)
