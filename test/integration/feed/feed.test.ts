@@ -9,10 +9,11 @@ import type { FeedFilter } from '../../../src/feed/feedFilter.ts';
 import { createFeedFollower, type FeedRecord } from '../../../src/feed/followFeed.ts';
 import { fillToken } from '../../../src/feed/fillToken.ts';
 import { readHead } from '../../../src/feed/readFeed.ts';
-import { recordSettled } from '../../../src/feed/recordSettled.ts';
+import { readUnstored, recordSettled } from '../../../src/feed/recordSettled.ts';
 import { completeHashes } from '../../../src/feed/recordTransactions.ts';
 import { seedRecords } from '../../support/database/records.ts';
 import type { EmbeddedNetwork } from '../../support/embeddedNetwork.ts';
+import { NetworkUnavailable } from '../../../src/ledger/network/port.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
 import type { TokenizedProject } from '../../../src/resolvers/carbon/findProject.ts';
 import {
@@ -141,19 +142,35 @@ describe('retirementFeed', () => {
     const project = await openProject(first, 10n);
     const token = tokenOf(project);
     const { db, feed } = first.dependencies;
-    await burn(project, 1);
+    await burn(project, 2);
     await fillToken(feed, token);
     const settled = [
       { ...token, recordIndex: 0, txHash: 'of the burn' },
-      { ...token, recordIndex: 1, txHash: null },
+      { ...token, recordIndex: 2, txHash: null },
     ];
     const settle = (burns: typeof settled) =>
       db.transaction((tx) => recordSettled(tx, new Map(), burns, feed.clock.now()));
     expect(await settle(settled.slice(0, 1))).toEqual({ appended: 0, behind: [] });
     const records = await database.handle.sql`
-      SELECT is_claimed, tx_hash FROM retirement_records WHERE token_address = ${token.tokenAddress}`;
-    expect(records).toEqual([{ is_claimed: true, tx_hash: 'of the burn' }]);
+      SELECT token_address, index, tx_hash FROM retirement_records WHERE is_claimed OR tx_hash = 'of the burn'`;
+    expect(records).toEqual([{ token_address: token.tokenAddress, index: 0, tx_hash: 'of the burn' }]);
     expect(await settle(settled)).toEqual({ appended: 0, behind: [token] });
+  });
+
+  it('lets a settlement wait for few tokens, and for none that has no answer', async () => {
+    const { db } = first.dependencies;
+    const tokens = Array.from({ length: 10 }, (_, i) => `token ${i}`);
+    const asked: string[] = [];
+    const retirementRecords: EmbeddedNetwork['retirementRecords'] = async (token) => {
+      asked.push(token);
+      if (token === 'token 0') throw new NetworkUnavailable('connection refused');
+      if (token === 'token 1') await new Promise(() => {});
+      await new Promise(setImmediate);
+      return { records: [], totals: { totalSupply: 0n, totalRetired: 0n, totalRetirements: 0 } };
+    };
+    const read = await readUnstored({ db, network: { ...network, retirementRecords } }, tokens);
+    expect(asked).toEqual(tokens.slice(0, 8));
+    expect([...read.keys()]).toEqual(tokens.slice(2, 8));
   });
 
   it('refuses cursors that no event had', async () => {

@@ -7,12 +7,13 @@ import type { Platform } from '../../../src/startup/compose.ts';
 import { indexerEvents, retirementRecords } from '../../../src/db/tables/index.ts';
 import { countStored } from '../../../src/feed/appendRecords.ts';
 import { createFeedFiller, type FeedFiller } from '../../../src/feed/feedFiller.ts';
-import { completeHinted, verifyHints } from '../../../src/feed/recordTransactions.ts';
+import { completeHinted, completeNext, verifyHints } from '../../../src/feed/recordTransactions.ts';
 import type { EmbeddedNetwork } from '../../support/embeddedNetwork.ts';
 import { NetworkUnavailable } from '../../../src/ledger/network/port.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
 import type { TokenizedProject } from '../../../src/resolvers/carbon/findProject.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { seedRecords } from '../../support/database/records.ts';
 import { openProject, silentLog } from '../../../devnet/platform.ts';
 import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
 import { prepare } from '../../../devnet/calls.ts';
@@ -82,6 +83,93 @@ it('fills once more what was asked for while it was being filled', async () => {
   });
   feedFiller.requestFill(tokenOf(project));
   await expect.poll(() => countStored(database.handle.db, project.tokenAddress)).toBe(2);
+});
+
+it('goes on with its rounds and fills once the database is back', async () => {
+  const { feed } = platform.dependencies;
+  const project = await openProject(platform, 5n);
+  await burn(project);
+  let isAway = true;
+  const db = new Proxy(feed.db, {
+    get(target, name) {
+      if (isAway) throw new Error('the database is away');
+      return Reflect.get(target, name) as unknown;
+    },
+  });
+  const warnings: unknown[] = [];
+  const log = new Proxy(silentLog, {
+    get: (target, name) =>
+      name === 'warn'
+        ? (_: unknown, message: unknown) => void warnings.push(message)
+        : (Reflect.get(target, name) as unknown),
+  });
+  feedFiller = createFeedFiller({ ...feed, db, log, feedCompareIntervalMs: 600_000 });
+  await feedFiller.round();
+  expect(warnings).toEqual(['feed round failed', 'transactions of records not looked up']);
+  feedFiller.requestFill(tokenOf(project));
+  await expect.poll(() => warnings).toHaveLength(4);
+  expect(warnings.slice(2)).toEqual(['feed not filled', 'transactions of records not looked up']);
+  isAway = false;
+  feedFiller.requestFill(tokenOf(project));
+  await expect.poll(() => countStored(feed.db, project.tokenAddress)).toBe(1);
+});
+
+it('asks ever more rarely about transactions that the network does not name, and at once after a failure', async () => {
+  let answer: 'nothing' | 'an error' | 'a hash' = 'nothing';
+  let asked = false;
+  feedFiller = fillerOn({
+    async retirementTransactions(_address, wanted) {
+      asked = true;
+      if (answer === 'an error') throw new NetworkUnavailable('connection refused');
+      return new Map(answer === 'nothing' ? [] : wanted.map(({ index }) => [index, 'a hash']));
+    },
+  });
+  const project = await openProject(platform, 5n);
+  await burn(project);
+  /** The rounds, counted from 1, that asked. */
+  const roundsThatAsk = async (rounds: number) => {
+    const asking: number[] = [];
+    for (let round = 1; round <= rounds; round++) {
+      asked = false;
+      await feedFiller.round();
+      if (asked) asking.push(round);
+    }
+    return asking;
+  };
+  // A pass ends with the round after the one that asked.
+  expect(await roundsThatAsk(51)).toEqual([1, 4, 9, 18, 35]);
+  answer = 'an error';
+  expect(await roundsThatAsk(4)).toEqual([1, 3]);
+  answer = 'a hash';
+  expect(await roundsThatAsk(2)).toEqual([1]);
+  answer = 'nothing';
+  await burn(project);
+  expect(await roundsThatAsk(4)).toEqual([1, 4]);
+});
+
+it('looks up the records of four tokens at a time, and each record once in a pass', async () => {
+  const { db } = database.handle;
+  feedFiller = fillerOn({});
+  const first = 1_700_000_000;
+  const rows = Array.from({ length: 120 }, (_, i) => ({ project: i % 6, timestamp: first + i }));
+  await seedRecords(database.handle, {
+    projects: Array.from({ length: 6 }, () => ({ countryCode: 'KE', vintageYear: 2024 })),
+    records: rows.map((row) => ({ ...row, tonnes: 1, beneficiary: 'Acme' })),
+  });
+  const seen: number[] = [];
+  const calls: number[] = [];
+  const retirementTransactions: EmbeddedNetwork['retirementTransactions'] = async (_address, wanted) => {
+    calls[calls.length - 1] = (calls.at(-1) ?? 0) + 1;
+    seen.push(...wanted.map(({ timestamp }) => Number(timestamp) - first));
+    return new Map();
+  };
+  let after: bigint | null = 0n;
+  while (after !== null) {
+    calls.push(0);
+    ({ next: after } = await completeNext({ db, network: { retirementTransactions } }, after));
+  }
+  expect(seen.toSorted((a, b) => a - b)).toEqual(rows.map((_, i) => i));
+  expect(Math.max(...calls)).toBe(4);
 });
 
 it('goes on with its round behind tokens that can not be compared', async () => {

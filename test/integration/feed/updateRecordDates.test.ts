@@ -132,9 +132,14 @@ it('are dated anew where an answer ends before its page', async () => {
   expect(await redated(tokenAddress)).toEqual(Array.from({ length: 350 }, (_, i) => 100 + i));
 });
 
-it('stay as they are where anything else differs', async () => {
+it.each([
+  ['retirer', { retiredBy: 'a holder' }],
+  ['amount', { amount: 2n }],
+  ['beneficiary', { beneficiary: 'Another one' }],
+  ['note', { note: 'another' }],
+])('stay as they are where the %s differs', async (_what, change) => {
   const [one = '', other = ''] = await open(3, 3);
-  landAgain(one, 1, { retiredBy: 'a holder' });
+  landAgain(one, 1, change);
   landAgain(other, 1);
   await redate();
   expect(await redated(one)).toEqual([]);
