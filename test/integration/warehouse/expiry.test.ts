@@ -157,6 +157,8 @@ describe('a run', () => {
     expect(failures).toMatchObject([{ receiptId: bad?.id, message: 'draft refused by the test' }]);
     for (const { id } of good) expect(await stateOf(id)).toMatchObject({ state: 'EXPIRED' });
     expect(await stateOf(bad?.id ?? '')).toMatchObject({ state: 'ACTIVE' });
+    const again = await runOnce();
+    expect(await countRun(platform.dependencies, again.id)).toMatchObject({ examined: 1, failed: 1 });
 
     faults = () => null;
     const next = await runOnce();
@@ -175,10 +177,17 @@ describe('a run', () => {
     const read = await database.handle.db.transaction(async (tx) => {
       // PostgreSQL would scan so small a table; the test asks whether the index can answer.
       await tx.execute(sql`SET LOCAL enable_seqscan = off`);
+      // The numbers begin with what the connection read before and has not reported yet.
+      const readSoFar = async () => {
+        const [row] = await tx.execute<{
+          read: number;
+        }>(sql`SELECT (seq_tup_read + idx_tup_fetch)::int AS read
+          FROM pg_stat_xact_user_tables WHERE relname = 'expiry_items'`);
+        return row?.read ?? NaN;
+      };
+      const before = await readSoFar();
       expect(await listFailures({ db: tx }, run.id)).toMatchObject([{ message: 'why' }]);
-      const [row] = await tx.execute<{ read: number }>(sql`SELECT (seq_tup_read + idx_tup_fetch)::int AS read
-        FROM pg_stat_xact_user_tables WHERE relname = 'expiry_items'`);
-      return row?.read;
+      return (await readSoFar()) - before;
     });
     await changePastRules(
       database,
@@ -314,6 +323,26 @@ describe('a run', () => {
     expect(await stateOf(receipt?.id ?? '')).toMatchObject({ state: 'EXPIRED' });
   });
 
+  it('asks once for a receipt that another sweep of it has decided since it was read', async () => {
+    const [receipt] = await dueReceipts(1);
+    faults = (_method, _n, call) => (call?.kind === 'markExpired' ? 'refused' : null);
+    const { id } = await runOfTest();
+    const overtaken: LedgerNetwork = {
+      ...platform.dependencies.network,
+      expiryOf: async (addresses) => {
+        const answers = await network.expiryOf(addresses);
+        await sweep(platform.dependencies, { id });
+        await finished({ id } as ExpiryRun);
+        return answers;
+      },
+    };
+    await sweep({ ...platform.dependencies, network: overtaken }, { id });
+    expect(await countRun(platform.dependencies, id)).toMatchObject({ examined: 1, failed: 1 });
+    expect(await marksOf(receipt?.id ?? '')).toBe(1);
+    faults = () => null;
+    await runOnce();
+  });
+
   it('keeps what can not be decided for an operator, and ends all the same', async () => {
     const [receipt] = await dueReceipts(1);
     faults = (method) => (method === 'outcome' ? 'history-gone' : null);
@@ -402,6 +431,23 @@ describe('a run', () => {
     ]);
     await runOnce();
     expect(await stateOf(receipt?.id ?? '')).toMatchObject({ state: 'EXPIRED' });
+  });
+
+  it('ends without a receipt that the database refuses for transient reasons again and again', async () => {
+    const [receipt] = await dueReceipts(1);
+    await database.handle.sql.unsafe(`
+      CREATE FUNCTION fail_all() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN RAISE EXCEPTION 'deadlock detected' USING ERRCODE = 'deadlock_detected'; END $$;
+      CREATE TRIGGER fail_all BEFORE INSERT ON submissions FOR EACH ROW EXECUTE FUNCTION fail_all()`);
+    const { id } = await runOfTest();
+    const swept = sweep(platform.dependencies, { id, fruitlessSteps: 12 });
+    await swept.finally(() =>
+      database.handle.sql.unsafe('DROP TRIGGER fail_all ON submissions; DROP FUNCTION fail_all'),
+    );
+    expect(await findRun(platform.dependencies, id)).toMatchObject({ endedAt: expect.any(Date) });
+    const failures = await listFailures(platform.dependencies, id);
+    expect(failures).toMatchObject([{ receiptId: receipt?.id, message: 'deadlock detected' }]);
+    await runOnce();
   });
 
   it('reaches all that are due in one second, however many', async () => {
