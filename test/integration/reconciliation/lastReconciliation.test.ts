@@ -214,3 +214,23 @@ it('what changed is compared while a full run lasts, by the same instance', asyn
     SELECT full_due_at < 'infinity' AS full, due_at > now() AS changes FROM reconciliation_schedule`);
   expect(row).toEqual({ full: true, changes: true });
 });
+
+it.each([
+  ['within an hour after a full run without all answers', new NetworkUnavailable('connection refused')],
+  ['the next night after a full run with all answers', null],
+])('everything is compared again %s', async (_what, error) => {
+  const { db } = database.handle;
+  const carbonTotals: LedgerNetwork['carbonTotals'] = async (token) => {
+    if (error !== null) throw error;
+    return network.carbonTotals(token);
+  };
+  const dependencies = { ...platform.dependencies, network: { ...network, carbonTotals } };
+  await db.execute(sql`UPDATE reconciliation_schedule SET full_due_at = now() - interval '1 s'`);
+  // In this time zone, three o'clock is hours away.
+  const timeZone = `Etc/GMT${(await readDatabaseTime(db)).getUTCHours() < 12 ? '-9' : '+9'}`;
+  await createReconciliationJob(dependencies, { timeZone }).poll();
+  const [row] = await db.execute(
+    sql`SELECT full_due_at BETWEEN now() AND now() + interval '1 hour' AS soon FROM reconciliation_schedule`,
+  );
+  expect(row).toEqual({ soon: error !== null });
+});
