@@ -106,6 +106,8 @@ async function entriesIn(db: Db, { index, width }: TilePath): Promise<Buffer | n
   if (head === null || first + width > head.size) return null;
   const indexes = Array.from({ length: width }, (_, place) => first + place);
   const entries = await readEntries(db, indexes);
+  // A record that the owner of the database has removed must not be published as an empty one.
+  if (entries.size !== width) return null;
   return Buffer.concat(
     indexes.flatMap((leafIndex) => {
       const bytes = Buffer.from(entries.get(leafIndex) ?? '');

@@ -27,7 +27,10 @@ const OF_SERVERS: ReadonlySet<MessageType> = new Set([
 ]);
 
 /** @param socket the one that the messages come from */
-export function separateReusedIds(socket: WebSocket, handleText: HandleMessage): HandleMessage {
+export function separateReusedIds(
+  socket: Pick<WebSocket, 'OPEN' | 'readyState' | 'close'>,
+  handleText: HandleMessage,
+): HandleMessage {
   // The type of `handleText` allows only text, but graphql-ws only validates a parsed message. Parsing 64 kB
   // takes a millisecond.
   const handle = handleText as (message: string | Message) => Promise<void>;
