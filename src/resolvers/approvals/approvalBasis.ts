@@ -6,7 +6,7 @@
 import type { Tx } from '../../db/connection.ts';
 import { notFound } from '../../lib/notFound.ts';
 import { noManualSession } from '../../ramp/manual/manualProvider.ts';
-import { lockManualSession } from '../../ramp/manual/manualStatuses.ts';
+import { lockManualSession, type ManualSession } from '../../ramp/manual/manualStatuses.ts';
 import type { Needs } from '../core/dependencies.ts';
 import { basisOfHalt, basisOfReview, lockDecidableSession } from '../operations/reviewVersion.ts';
 import { requireManualRamp } from '../operations/setManualSessionStatus.ts';
@@ -59,9 +59,19 @@ async function basisOfSessionReview(tx: Tx, deps: Needs<'ramp'>, id: string): Pr
 }
 
 async function basisOfManualSession(tx: Tx, deps: Needs<'ramp' | 'manualRamp'>, id: string): Promise<Basis> {
+  const { reference: targetId, status, number } = await lockPayout(tx, deps, id);
+  return { targetId, basis: `${status}, status ${number}`, version: null };
+}
+
+/** @throws DomainError CONFLICT when another provider is configured, NOT_FOUND */
+export async function lockPayout(
+  tx: Tx,
+  deps: Needs<'ramp' | 'manualRamp'>,
+  id: string,
+): Promise<ManualSession> {
+  // First: the manual provider does not know the sessions of the configured one.
   requireManualRamp(deps);
   const session = await lockManualSession(tx, id);
   if (!session) throw noManualSession(id);
-  const { reference: targetId, status, number } = session;
-  return { targetId, basis: `${status}, status ${number}`, version: null };
+  return session;
 }

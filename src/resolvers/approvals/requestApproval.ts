@@ -10,8 +10,7 @@ import { approvalRequests } from '../../db/tables/index.ts';
 import type { Caller } from '../../identity/roles.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { encodeExact } from '../../ledger/submission/exactJson.ts';
-import { noManualSession } from '../../ramp/manual/manualProvider.ts';
-import { addManualStatus, lockManualSession, requirePayable } from '../../ramp/manual/manualStatuses.ts';
+import { addManualStatus, requirePayable } from '../../ramp/manual/manualStatuses.ts';
 import {
   assetIdOf,
   checkedProject,
@@ -28,7 +27,7 @@ import {
 } from '../core/idempotency.ts';
 import { depositRequest } from '../warehouse/createDeposit.ts';
 import { requireSeen } from '../operations/reviewVersion.ts';
-import { readBasis } from './approvalBasis.ts';
+import { lockPayout, readBasis } from './approvalBasis.ts';
 import { needsApproval } from './approvalPolicy.ts';
 import {
   findApprovalRequest,
@@ -165,19 +164,18 @@ async function limitAwaiting(tx: Tx, requestedBy: string): Promise<void> {
  * Refuses to make an ended payout pending again: the request could never be granted, and would block others.
  * A payout that one person reports as made is set to processing, because a pending one could be cancelled
  * before another person confirms.
- * @throws DomainError CONFLICT
+ * @throws DomainError CONFLICT, NOT_FOUND
  */
 async function checkAndHoldPayout(
   tx: Tx,
-  { clock }: Pick<RequestNeeds, 'clock'>,
+  deps: RequestNeeds,
   caller: Caller,
   asked: AskedOperation,
 ): Promise<void> {
   if (asked.operation !== 'setManualSessionStatus') return;
   const { sessionId, status } = asked.input;
-  const session = await lockManualSession(tx, sessionId);
-  if (!session) throw noManualSession(sessionId);
+  const session = await lockPayout(tx, deps, sessionId);
   requirePayable(session, { status, setBy: caller.subject });
   if (session.status !== 'pending' || (status !== 'settled' && status !== 'refunded')) return;
-  await addManualStatus(tx, session, { status: 'processing', setBy: caller.subject }, clock.now());
+  await addManualStatus(tx, session, { status: 'processing', setBy: caller.subject }, deps.clock.now());
 }

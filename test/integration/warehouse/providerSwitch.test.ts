@@ -138,15 +138,16 @@ it('warns operators, asks the new one nothing, and lets them decide or wait', as
     });
     expect(await listStranded(platform)).toEqual([waiting]);
     // A request that no approval could carry out would also hold the payout.
-    const sessionId = before?.providerSessionId ?? '';
-    const asked = { operation: 'setManualSessionStatus', input: { sessionId, status: 'settled' } } as const;
     const approvalPolicy = { ...NO_APPROVALS, isRequired: true };
-    await expect(requestApproval({ ...dependencies, approvalPolicy }, OPERATOR, asked)).rejects.toMatchObject(
-      {
+    // The manual provider does not know the second one: the answer must be about the provider all the same.
+    for (const sessionId of [before?.providerSessionId ?? '', 'session-of-the-new-provider']) {
+      const asked = { operation: 'setManualSessionStatus', input: { sessionId, status: 'settled' } } as const;
+      const request = requestApproval({ ...dependencies, approvalPolicy }, OPERATOR, asked);
+      await expect(request).rejects.toMatchObject({
         code: 'CONFLICT',
         message: expect.stringContaining(`"${dependencies.ramp.name}"`) as string,
-      },
-    );
+      });
+    }
     expect(first.requests).toEqual([]);
   });
 
