@@ -440,10 +440,11 @@ describe('a run', () => {
       BEGIN RAISE EXCEPTION 'deadlock detected' USING ERRCODE = 'deadlock_detected'; END $$;
       CREATE TRIGGER fail_all BEFORE INSERT ON submissions FOR EACH ROW EXECUTE FUNCTION fail_all()`);
     const { id } = await runOfTest();
-    const swept = sweep(platform.dependencies, { id, fruitlessSteps: 12 });
-    await swept.finally(() =>
-      database.handle.sql.unsafe('DROP TRIGGER fail_all ON submissions; DROP FUNCTION fail_all'),
-    );
+    try {
+      await sweep(platform.dependencies, { id, fruitlessSteps: 12 });
+    } finally {
+      await database.handle.sql.unsafe('DROP TRIGGER fail_all ON submissions; DROP FUNCTION fail_all');
+    }
     expect(await findRun(platform.dependencies, id)).toMatchObject({ endedAt: expect.any(Date) });
     const failures = await listFailures(platform.dependencies, id);
     expect(failures).toMatchObject([{ receiptId: receipt?.id, message: 'deadlock detected' }]);
