@@ -3,7 +3,7 @@
  */
 import { xdr } from '@stellar/stellar-sdk';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { NetworkUnavailable } from '../../../src/ledger/network/port.ts';
+import { NetworkUnavailable, type LedgerNetwork } from '../../../src/ledger/network/port.ts';
 import { deploy, deployCarbon } from '../../../devnet/calls.ts';
 import { startStellarTestbed, type StellarTestbed } from '../../../devnet/stellar/stellarTestbed.ts';
 import { startRewritingProxy, type RewritingProxy } from '../../support/faults/rewritingProxy.ts';
@@ -19,12 +19,17 @@ afterAll(async () => {
   await testbed.close();
 });
 
+/** The present ledger may have the deploy of an earlier test. */
+async function nextLedger(network: LedgerNetwork): Promise<bigint> {
+  return (await network.status()).ledger + 1n;
+}
+
 it.each([
   ['the events', ['getEvents']],
   ['the events and the latest ledger', ['getEvents', 'getTransaction']],
 ])('is unknown where the node that shows %s is behind', async (_name, methods) => {
   const network = await testbed.open({ rpcUrl: proxy.url });
-  const { ledger } = await network.status();
+  const ledger = await nextLedger(network);
   const token = await deploy(testbed.network, deployCarbon());
   await network.nextSequences();
   let isBehind = true;
@@ -40,7 +45,7 @@ it.each([
 
 it('take one question, and are unknown where the answer does not say how far it reaches', async () => {
   const network = await testbed.open({ rpcUrl: proxy.url });
-  const { ledger } = await network.status();
+  const ledger = await nextLedger(network);
   const token = await deploy(testbed.network, deployCarbon());
   let questions = 0;
   proxy.onAnswer = ({ method }) => void (questions += method === 'getEvents' ? 1 : 0);
@@ -58,7 +63,7 @@ it.each([
   { page: 'is full', count: 1_000, behind: 0 },
 ])('are also on the page after one that $page', async ({ count, behind }) => {
   const network = await testbed.open({ rpcUrl: proxy.url });
-  const { ledger } = await network.status();
+  const ledger = await nextLedger(network);
   const token = await deploy(testbed.network, deployCarbon());
   const pages: unknown[] = [];
   proxy.onAnswer = ({ method }, { result }) => {
