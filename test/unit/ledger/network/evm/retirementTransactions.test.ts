@@ -44,13 +44,22 @@ const logOf = (index: bigint) => ({
 
 const RESULTS: Record<string, unknown> = { eth_getTransactionReceipt: RECEIPT, eth_getBlockByNumber: BLOCK };
 
-function search(askEach: (questions: readonly Question<unknown>[]) => Promise<unknown>, count = 1) {
+interface Search {
+  count?: number;
+  /** The records whose events the search by time finds. */
+  logged?: readonly bigint[];
+}
+
+function search(
+  askEach: (questions: readonly Question<unknown>[]) => Promise<unknown>,
+  { count = 1, logged = [] }: Search = {},
+) {
   const ask = async ({ method, read }: Question<unknown>) => read(RESULTS[method]);
   const finality = {
     onFinalBlock: (work: (pin: unknown) => unknown) => work({ final: { number: 1n }, rewritten: null }),
   };
   return retirementTransactions(
-    { rpc: { ask, askEach }, finality, search: async () => [], firstBlock: 0n } as never,
+    { rpc: { ask, askEach }, finality, search: async () => logged.map(logOf), firstBlock: 0n } as never,
     `0x${'c'.repeat(40)}`,
     Array.from({ length: count }, (_, index) => ({ index, timestamp: 1n, hints: [hintOf(index)] })),
   );
@@ -87,16 +96,32 @@ it.each([
   expect(found).toEqual(new Map());
 });
 
-it('are looked at one after another where what they name is too long for one answer', async () => {
-  const found = await search(async (questions) => {
-    const isLong = questions.length > 1 && questions[0]?.method === 'eth_getTransactionReceipt';
-    if (isLong) throw new NetworkUnavailable('too long', { cause: new AnswerTooLong('it is too long') });
+/** Fails while the receipts asked for are too long together, and has a record in each receipt. */
+function answerUnless(isTooLong: (hashes: readonly unknown[]) => boolean) {
+  return async (questions: readonly Question<unknown>[]) => {
+    const receipts = questions.filter(({ method }) => method === 'eth_getTransactionReceipt');
+    if (isTooLong(receipts.map(({ params }) => params[0]))) {
+      throw new NetworkUnavailable('too long', { cause: new AnswerTooLong('it is too long') });
+    }
     return questions.map(({ method, params, read }) => {
       if (method !== 'eth_getTransactionReceipt') return { value: read(RESULTS[method]) };
       const [hash] = params as [string];
       const logs = [logOf(BigInt(hash.at(-1) ?? 0))];
       return { value: read({ ...RECEIPT, transactionHash: hash, logs }) };
     });
-  }, 3);
+  };
+}
+
+it('are looked at one after another where what they name is too long for one answer', async () => {
+  const found = await search(
+    answerUnless((hashes) => hashes.length > 1),
+    { count: 3 },
+  );
   expect([...found]).toEqual([0, 1, 2].map((index) => [index, hintOf(index)]));
+});
+
+it('are of no use where one alone is too long, and the record is found by its time', async () => {
+  const answer = answerUnless((hashes) => hashes.includes(hintOf(1)));
+  const found = await search(answer, { count: 3, logged: [1n] });
+  expect(new Map(found)).toEqual(new Map([0, 1, 2].map((index) => [index, hintOf(index)])));
 });
