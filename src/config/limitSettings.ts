@@ -34,7 +34,7 @@ export const LIMIT_SETTINGS = {
     // The minimum lets the pages and the console work: reading all records of a token costs 4,081.
     wholeNumber(5_000, 1_000_000),
     '10000',
-    'Objects that one operation may resolve at most, known from its text before it runs.',
+    'The most that one operation may cost, about its number of objects, known from its text before it runs.',
   ),
   MAX_OPERATION_DEPTH: setting(
     wholeNumber(5, 100),
