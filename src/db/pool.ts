@@ -41,8 +41,9 @@ export interface PoolLoad {
   idle: number;
   /** Statements and transactions that wait for a connection now. */
   waiting: number;
-  /** Statements and transactions since the start that had to wait, and that got no connection in time. */
+  /** Waits since the start; a transaction may have two, the first for its place among transactions. */
   waited: number;
+  /** Statements and transactions since the start that got no connection in time. */
   refused: number;
 }
 
@@ -154,7 +155,8 @@ function createIdleClients(isUseless: (client: Client) => boolean) {
   let clients: Client[] = [];
   return {
     add: (client: Client) => void clients.push(client),
-    count: () => clients.length,
+    /** The server may have closed some of them since they were given back. */
+    count: () => clients.filter((client) => !client.isLost()).length,
     /** Returns a usable client; undefined when there is none. */
     take(): Client | undefined {
       let client = clients.pop();

@@ -106,7 +106,7 @@ function registerDatabase(
   );
   total(
     'marketplace_database_waited_total',
-    'Statements and transactions that had to wait for a connection.',
+    'Waits for a connection; a transaction may have two, the first for its place among transactions.',
     () => handle.load().waited,
   );
   total(
