@@ -39,7 +39,7 @@ export function createOperationLog(log: OperationLogger, observe: ObserveOperati
     trace.isLogged = true;
     const { operation, type, fields, events, details } = about;
     const outcome = outcomeOf(errors);
-    const durationMs = Math.round(performance.now() - trace.startedAtMs);
+    const durationMs = performance.now() - trace.startedAtMs;
     observe({ transport, type, outcome, durationMs });
     // The object always has the same shape, because it is written for each request. The line leaves out
     // undefined values.
@@ -51,7 +51,7 @@ export function createOperationLog(log: OperationLogger, observe: ObserveOperati
       outcome,
       caller: caller?.subject ?? null,
       apiKeyId: caller?.apiKeyId ?? undefined,
-      durationMs,
+      durationMs: Math.round(durationMs),
       requestId,
       clientRequestId,
       transport,
