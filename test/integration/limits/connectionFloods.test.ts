@@ -22,16 +22,31 @@ describe('connections', () => {
       socket.resume();
     });
 
+  /** What the server answers before it closes the connection. */
+  const answeredBytes = async (port: number, localAddress?: string) => {
+    const { socket, closed } = await open(port, localAddress);
+    socket.write('GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n');
+    await closed;
+    return socket.bytesRead;
+  };
+
   it('beyond the number for an address are closed, others are served', async () => {
     const { port, api } = await serve({ MAX_CONNECTIONS_PER_ADDRESS: 20 });
     const held = await Promise.all(Array.from({ length: 20 }, () => open(port)));
-    await (
-      await open(port)
-    ).closed;
+    expect(await answeredBytes(port)).toBe(0);
     expect(await statusFrom('127.0.0.2', api)).toBe(200);
     for (const { socket } of held) socket.destroy();
     await until(() => held.every(({ socket }) => socket.destroyed));
     await expect.poll(() => statusFrom('127.0.0.1', api).catch(() => 0)).toBe(200);
+  });
+
+  it('beyond the number for all addresses are closed, and taken again when others have ended', async () => {
+    const { port } = await serve({ MAX_CONNECTIONS: 3 });
+    const held = await Promise.all(['127.0.0.1', '127.0.0.2', '127.0.0.3'].map((from) => open(port, from)));
+    expect(await answeredBytes(port, '127.0.0.4')).toBe(0);
+    held[0]?.socket.destroy();
+    await expect.poll(() => answeredBytes(port, '127.0.0.4')).toBeGreaterThan(0);
+    for (const { socket } of held) socket.destroy();
   });
 
   it('that trickle their request in are ended, in its headers and in its body', async () => {
