@@ -5,9 +5,10 @@
  *      ─▶ item PENDING + markExpired intent of each (one transaction a page) ─▶ decided by expiryEffects.ts
  *
  * The instance that inserts a receipt's PENDING item handles it; others skip the receipt. An interrupted run
- * is swept again by any instance, without the receipts that have an item already.
+ * is swept again by any instance, without the receipts that have an item already. If two instances sweep it at
+ * once, it gets no further items when either has ended the sweep.
  */
-import { and, eq, inArray, sql, type SQL } from 'drizzle-orm';
+import { and, eq, inArray, isNull, sql, type SQL } from 'drizzle-orm';
 import { QueryBuilder } from 'drizzle-orm/pg-core';
 import type { Tx } from '../db/connection.ts';
 import { hotSelect } from '../db/hotQueries.ts';
@@ -72,11 +73,14 @@ export async function sweep(
   }
   if (failures.length > 0) throw failures[0];
   await deps.db.transaction(async (tx) => {
+    // Waits for the pages that other sweeps of this run are deciding (isOpenFor).
+    const ofRun = eq(expiryRuns.id, run.id);
+    await tx.select({ id: expiryRuns.id }).from(expiryRuns).where(ofRun).for('update');
     const sweptAt = deps.clock.now();
     await tx
       .update(expiryRuns)
       .set({ sweptAt, dueAt: null, problem: null })
-      .where(and(eq(expiryRuns.id, run.id), sql`${expiryRuns.sweptAt} IS NULL`));
+      .where(and(ofRun, isNull(expiryRuns.sweptAt)));
     await finishIfComplete(tx, run.id, sweptAt);
   });
 }
@@ -119,8 +123,23 @@ async function examine(
     }
     deps.log.warn({ receiptId: receipt.id, err: error }, 'receipt not expired');
     const noted = [{ receipt, message: innermostMessage(error) }];
-    await addItems(deps.db, itemsOf(deps, run.id, 'FAILED', noted));
+    await deps.db.transaction(async (tx) => {
+      if (await isOpenFor(tx, run.id)) await addItems(tx, itemsOf(deps, run.id, 'FAILED', noted));
+    });
   }
+}
+
+/**
+ * Whether the run still takes items. If so, its sweep does not end before the transaction does. The lock is the
+ * one that an item's reference to the run takes, which settlements don't wait for.
+ */
+async function isOpenFor(tx: Tx, runId: string): Promise<boolean> {
+  const [run] = await tx
+    .select({ sweptAt: expiryRuns.sweptAt })
+    .from(expiryRuns)
+    .where(eq(expiryRuns.id, runId))
+    .for('key share');
+  return run?.sweptAt === null;
 }
 
 async function decide(
@@ -130,6 +149,7 @@ async function decide(
   answers: Answers,
 ): Promise<void> {
   const adopted = await deps.db.transaction(async (tx) => {
+    if (!(await isOpenFor(tx, runId))) return [];
     const ids = JSON.stringify(page.map(({ id }) => id));
     const locking = lockActive(tx, { ids });
     // Sent second, so that the read runs once the receipts are locked.
@@ -241,8 +261,8 @@ function itemsOf(deps: Needs<'clock'>, runId: string, state: ItemState, noted: r
   }));
 }
 
-async function addItems(db: Pick<Tx, 'execute'>, items: ReturnType<typeof itemsOf>): Promise<void> {
-  if (items.length > 0) await db.execute(insertionOfItems(items));
+async function addItems(tx: Tx, items: ReturnType<typeof itemsOf>): Promise<void> {
+  if (items.length > 0) await tx.execute(insertionOfItems(items));
 }
 
 /** Leaves out the items that another instance has added. */
