@@ -9,13 +9,15 @@
  * is written after a visit that went well. Prints the retirement as JSON.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { leafHash, nodeHash, open } from './note.mjs';
+import { argumentsOf, leafHash, nodeHash, open } from './note.mjs';
 
-const [url, verifierKey, leaf, file] = process.argv.slice(2);
+const [url, verifierKey, leaf, file] = argumentsOf(
+  'verify.mjs <address of the log> <verifier key> <leaf> [checkpoint file]',
+);
 
 async function get(path) {
   const response = await fetch(`${url}/${path}`);
-  if (!response.ok) throw new Error(`${path}: ${response.status}`);
+  if (!response.ok) throw new Error(`${url}/${path} answers ${response.status}`);
   return Buffer.from(await response.arrayBuffer());
 }
 
@@ -71,6 +73,9 @@ if (file && existsSync(file)) {
     throw new Error(`the log was rewritten since the checkpoint of ${earlier.size} leaves`);
 }
 const at = Number(leaf);
+if (!Number.isSafeInteger(at) || at < 0 || at >= size) {
+  throw new Error(`the log has no leaf ${leaf}: its ${size} leaves count from 0`);
+}
 let bundle = await tile('entries', Math.floor(at / 256), size);
 for (let skip = at % 256; skip > 0; skip -= 1) bundle = bundle.subarray(2 + bundle.readUInt16BE());
 const entry = bundle.subarray(2, 2 + bundle.readUInt16BE());

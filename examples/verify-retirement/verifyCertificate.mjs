@@ -13,9 +13,9 @@
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { fromHex, leafHash, nodeHash, open } from './note.mjs';
+import { argumentsOf, fromHex, leafHash, nodeHash, open } from './note.mjs';
 
-const [file, verifierKey] = process.argv.slice(2);
+const [file, verifierKey] = argumentsOf('verifyCertificate.mjs <certificate.json> <verifier key>');
 const { record, network, inclusionProof: proof } = JSON.parse(readFileSync(file, 'utf8'));
 if (!proof) throw new Error('the file has no proof: get it again, a few seconds after the retirement');
 

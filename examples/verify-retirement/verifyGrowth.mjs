@@ -7,9 +7,11 @@
  * Prints both sizes as JSON. The file stays as it is.
  */
 import { readFileSync } from 'node:fs';
-import { fromHex, nodeHash, open } from './note.mjs';
+import { argumentsOf, fromHex, nodeHash, open } from './note.mjs';
 
-const [url, log, verifierKey, file] = process.argv.slice(2);
+const [url, log, verifierKey, file] = argumentsOf(
+  'verifyGrowth.mjs <address of the API> <log> <verifier key> <checkpoint file>',
+);
 const earlier = open(readFileSync(file, 'utf8'), verifierKey);
 
 const query = `query ($log: String!, $from: LeafNumber!) { consistencyProof(log: $log, fromTreeSize: $from) { hashes checkpoint } }`;
