@@ -120,6 +120,21 @@ describe.skipIf(chromiumPath === undefined)('GraphiQL in a browser', () => {
     await expect.poll(() => page.locator('#role').inputValue()).toBe('buyer');
   });
 
+  it('shows the editors, the whole answer and the last button on a phone', async () => {
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.goto(marketplace.url);
+    await page.locator('#role').waitFor();
+    const [editors, answer, lastButton] = await Promise.all(
+      ['.graphiql-editors', '.graphiql-response', '.graphiql-sidebar button:last-child'].map((selector) =>
+        page.locator(selector).boundingBox(),
+      ),
+    );
+    expect(editors?.width).toBeGreaterThan(280);
+    expect(answer?.width).toBeGreaterThan(280);
+    expect(answer?.height).toBeGreaterThan(200);
+    expect((lastButton?.y ?? Infinity) + (lastButton?.height ?? 0)).toBeLessThanOrEqual(844);
+  });
+
   it('has a content security policy that its own scripts keep', () => {
     expect(violations).toEqual([]);
   });
