@@ -47,7 +47,7 @@ export function forgetScopes(context: object): void {
 /** UNAUTHENTICATED without a token, FORBIDDEN with one. Names the required roles and the caller's roles. */
 export function unauthorized(caller: Caller | null, fieldName: string, failure: AuthFailure): DomainError {
   const scopes = failedScopes(failure);
-  const needed = needs(scopes);
+  const needed = needs(scopes, caller);
   if (caller === null) {
     return new DomainError('UNAUTHENTICATED', `${fieldName} needs ${needed}; no bearer token was sent.`);
   }
@@ -69,18 +69,25 @@ function failedScopes(failure: AuthFailure): FailedScope[] {
 }
 
 /** "a token with role x or y" */
-function needs(scopes: readonly FailedScope[]): string {
-  const roles = [...new Set(scopes.flatMap(neededRoles))];
+function needs(scopes: readonly FailedScope[], caller: Caller | null): string {
+  const roles = [...new Set(scopes.flatMap((scope) => neededRoles(scope, caller)))];
   return `a token with role ${roles.join(' or ')}`;
 }
 
-function neededRoles({ scope, parameter }: FailedScope): string[] {
+function neededRoles({ scope, parameter }: FailedScope, caller: Caller | null): string[] {
   if (scope === 'role') return [...(parameter as readonly string[])];
   // Without a token, the scope of the caller's own list has an empty subject.
-  if (scope === 'buyer') return [parameter === '' ? 'buyer' : `buyer and subject ${String(parameter)}`];
+  if (scope === 'buyer') {
+    return [
+      caller === null && parameter === '' ? 'buyer' : `buyer and subject ${visible(String(parameter))}`,
+    ];
+  }
   if (scope === 'ownBuyer') return [`buyer (an operator has to give ${String(parameter)})`];
-  return scope === 'warehouse' ? [`warehouse and warehouseId ${String(parameter)}`] : [];
+  return scope === 'warehouse' ? [`warehouse and warehouseId ${visible(String(parameter))}`] : [];
 }
+
+/** In quotes where a reader could not see the id. */
+const visible = (id: string) => (id.trim() === '' ? `"${id}"` : id);
 
 /** The caller's roles, with its subject or warehouses if a scope depends on them. */
 function has(caller: Caller, scopes: readonly FailedScope[]): string {

@@ -113,6 +113,10 @@ describe('a caller', () => {
         'retire needs a token with role operator or buyer and subject other; this one has buyer and subject acme.',
       extensions: { code: 'FORBIDDEN' },
     });
+    expect((await ask(retire(''), authorization)).errors?.[0]).toMatchObject({
+      message:
+        'retire needs a token with role operator or buyer and subject ""; this one has buyer and subject acme.',
+    });
     const notABuyer = `Bearer ${await token(['farmer'])}`;
     expect((await ask(retire('acme'), notABuyer)).errors?.[0]?.extensions['code']).toBe('FORBIDDEN');
   });
