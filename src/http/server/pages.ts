@@ -86,9 +86,14 @@ export async function answerPage(
   };
   try {
     await pipeline.gate.admitAddress(exchange.remoteAddress, []);
+    const method = methodOf(request);
+    if (method === null) {
+      exchange.response.setHeader('allow', 'GET, HEAD, POST');
+      return sendMade(pages.failure({ status: 405, message: 'Pages are read by GET.', requestId }));
+    }
     // The form is read before a place is taken: a form that never arrives would hold the place until the
     // request times out.
-    const asked = await pageRequest(exchange, services);
+    const asked = await pageRequest(exchange, method, services);
     const giveBack = await services.places.take(asked.addressKey);
     try {
       sendMade(await pages.answer(asked));
@@ -119,10 +124,13 @@ function refuseBriefly(exchange: Exchange, refusal: DomainError): void {
   });
 }
 
-async function pageRequest(exchange: Exchange, services: PageServices): Promise<PageRequest> {
+async function pageRequest(
+  exchange: Exchange,
+  method: PageRequest['method'],
+  services: PageServices,
+): Promise<PageRequest> {
   const { request, response, remoteAddress } = exchange;
   const { pipeline } = services;
-  const method = methodOf(request);
   const body = method === 'POST' ? await readBody(request, MAX_FORM_BYTES) : Buffer.alloc(0);
   if (body === null) {
     // The rest of the body is not read.
@@ -145,11 +153,10 @@ async function pageRequest(exchange: Exchange, services: PageServices): Promise<
   };
 }
 
-/** @throws DomainError BAD_REQUEST */
-function methodOf({ method }: IncomingMessage): 'GET' | 'POST' {
+/** Returns null for a method that no page has. */
+function methodOf({ method }: IncomingMessage): PageRequest['method'] | null {
   if (method === 'GET' || method === 'HEAD') return 'GET';
-  if (method === 'POST') return 'POST';
-  throw new DomainError('BAD_REQUEST', 'Pages are asked for by GET.');
+  return method === 'POST' ? 'POST' : null;
 }
 
 function failureOf(error: unknown, requestId: string): PageFailure {

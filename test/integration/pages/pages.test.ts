@@ -261,6 +261,13 @@ describe('pages', () => {
     expect(await statusOf('*:99999')).toBe(404);
   });
 
+  it('answer 405 to a method that no page has', async () => {
+    for (const method of ['PUT', 'DELETE', 'OPTIONS']) {
+      const { status, response } = await get('/verify', { method });
+      expect([status, response.headers.get('allow')], method).toEqual([405, 'GET, HEAD, POST']);
+    }
+  });
+
   it('find a retirement by beneficiary, asset id, serial number, hash and id', async () => {
     const { nodes } = (
       await market.send<{ retirementRecords: { nodes: { id: string; txHash: string }[] } }>(
