@@ -37,7 +37,8 @@ export const SETTINGS = {
   DATA_DIR: setting(
     text,
     '.data',
-    'Folder of the embedded PostgreSQL and of generated secrets: without these the server writes no file. Two containers can share none that has the former.',
+    'Folder of the embedded PostgreSQL and of generated secrets; a server that needs neither writes no file. ' +
+      "Two containers can't share a folder with an embedded PostgreSQL.",
   ),
   DATABASE_URL: setting(
     postgresUrl.optional(),

@@ -119,7 +119,8 @@ function entriesOfJson(path: string, text: string): [string, string][] {
   const ids = idsWithTexts.safeParse(json);
   if (ids.success) return Object.entries(ids.data);
   throw new StartupError(
-    `TRUSTED_DOCUMENTS: ${path} must be an object of ids with documents, or Apollo's manifest of persisted queries.`,
+    `TRUSTED_DOCUMENTS: ${path} must be an object of ids with documents, or Apollo's manifest of persisted queries. ` +
+      'Name the file with the documents, or a folder without other .json files.',
   );
 }
 
