@@ -42,6 +42,11 @@ export function isReached(ratio: number, { atLeast, atMost }: Target): boolean {
   return (atLeast === undefined || ratio >= atLeast) && (atMost === undefined || ratio <= atMost);
 }
 
+/** Three digits, and no decimals from a hundred. */
+export function showNumber(value: number): string {
+  return value >= 100 ? value.toFixed(0) : value.toPrecision(3);
+}
+
 /** `≥ 8` */
 export function describeTarget({ atLeast, atMost }: Target): string {
   return [

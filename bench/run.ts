@@ -14,7 +14,7 @@ import { StartupError } from '../src/lib/startupErrors.ts';
 import { runAbuse } from './abuse/run.ts';
 import { openBench, SIZES, type Reconciled, type Size } from './bench.ts';
 import { writeReport } from './report/report.ts';
-import { describeTarget, isReached, type Row, type RowResult } from './row.ts';
+import { describeTarget, isReached, showNumber, type Row, type RowResult } from './row.ts';
 import { ROWS } from './rows/index.ts';
 
 /** The abuse run has no baseline, so it is not a row. */
@@ -136,11 +136,7 @@ function printRow(result: RowResult): void {
   const colour = isReached ? pc.green : pc.red;
   const more = Object.entries({ ...details, 'the row took s': seconds });
   process.stdout.write(
-    `  ${colour(`ratio ${round(ratio)}`)} (target ${describeTarget(target)}): product ${round(product)} ${unit}, ` +
-      `baseline ${round(baseline)} ${unit}\n  ${pc.dim(more.map(([name, value]) => `${name} ${round(value)}`).join(', '))}\n`,
+    `  ${colour(`ratio ${showNumber(ratio)}`)} (target ${describeTarget(target)}): product ${showNumber(product)} ${unit}, ` +
+      `baseline ${showNumber(baseline)} ${unit}\n  ${pc.dim(more.map(([name, value]) => `${name} ${showNumber(value)}`).join(', '))}\n`,
   );
-}
-
-function round(value: number): string {
-  return value >= 100 ? value.toFixed(0) : value.toPrecision(3);
 }

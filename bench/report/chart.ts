@@ -1,7 +1,7 @@
 /**
  * A chart of ratios: one bar a row, with a mark at the target; logarithmic when the ratios differ much.
  */
-import type { RowResult } from '../row.ts';
+import { showNumber, type RowResult } from '../row.ts';
 
 const WIDTH = 860;
 const LABEL_WIDTH = 330;
@@ -31,7 +31,7 @@ export function chartOf(group: string, rows: readonly RowResult[]): string {
       text(LABEL_WIDTH - 12, y + 13, row.title, 'end'),
       `<rect x="${LABEL_WIDTH}" y="${y}" width="${Math.max(scale(row.ratio), 1).toFixed(1)}" height="${BAR_HEIGHT}" rx="2" fill="${colour}"/>`,
       `<line x1="${mark.toFixed(1)}" x2="${mark.toFixed(1)}" y1="${y - 5}" y2="${y + BAR_HEIGHT + 5}" stroke="${MARK}" stroke-width="2" stroke-dasharray="3 2"/>`,
-      text(WIDTH - VALUE_WIDTH + 12, y + 13, show(row.ratio), 'start', colour),
+      text(WIDTH - VALUE_WIDTH + 12, y + 13, showNumber(row.ratio), 'start', colour),
     ].join('');
   });
   return [
@@ -55,10 +55,6 @@ function scaleOf(lowest: number, highest: number): (value: number) => number {
 
 function text(x: number, y: number, content: string, anchor: 'start' | 'end', fill = INK): string {
   return `<text x="${x}" y="${y}" text-anchor="${anchor}" fill="${fill}">${escape(content)}</text>`;
-}
-
-function show(value: number): string {
-  return value >= 100 ? value.toFixed(0) : value.toPrecision(3);
 }
 
 function escape(content: string): string {

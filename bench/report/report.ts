@@ -6,7 +6,7 @@ import { cpus, release, totalmem, type } from 'node:os';
 import { createRequire } from 'node:module';
 import { format } from 'prettier';
 import type { Reconciled, Size } from '../bench.ts';
-import { describeTarget, type RowResult } from '../row.ts';
+import { describeTarget, showNumber, type RowResult } from '../row.ts';
 import { chartOf } from './chart.ts';
 
 const PAGE = 'docs/performance.md';
@@ -123,9 +123,5 @@ function fileName(group: string): string {
 }
 
 function show(value: number): string {
-  return value >= 1000
-    ? Math.round(value).toLocaleString('en')
-    : value >= 100
-      ? value.toFixed(0)
-      : value.toPrecision(3);
+  return value >= 1000 ? Math.round(value).toLocaleString('en') : showNumber(value);
 }
