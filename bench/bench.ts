@@ -8,7 +8,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import postgres from 'postgres';
 import { compiledPath, compilePrograms, programsFolderOf } from '../devnet/compilePrograms.ts';
-import { freePort } from '../src/db/embedded/freePort.ts';
 import { openEmbeddedPostgres } from '../src/db/embedded/embeddedPostgres.ts';
 import { startLoad, type Load } from './load/client.ts';
 import { startServer, type ServerProcess } from './processes.ts';
@@ -106,11 +105,11 @@ export async function openBench(options: {
     return startServer({
       program: compiledPath(programs, pathOf(program)),
       env: { DATABASE_URL: urlOf(BASELINE_DATABASE), PRODUCT_DATABASE_URL: urlOf(MAIN_DATABASE) },
-      port: await freePort(),
-      readyPath: '/readyz',
       logFile: join(folder, `${program}.log`),
     });
   };
+  const reconcileOne = (database: string) =>
+    reconcileDatabase({ database, databaseUrl: urlOf(database), secrets, folder });
   return {
     rounds,
     seconds,
@@ -128,8 +127,6 @@ export async function openBench(options: {
       const server = await startServer({
         program: compiledPath(programs, WITHOUT_DATABASE),
         env: {},
-        port: await freePort(),
-        readyPath: '/readyz',
         logFile: join(folder, 'without-database.log'),
       });
       others.push(server);
@@ -140,7 +137,7 @@ export async function openBench(options: {
       return urlOf(name);
     },
     sql: sqlOf,
-    reconcile: (database) => reconcileDatabase(database, urlOf(database), secrets, folder),
+    reconcile: reconcileOne,
     async close({ reconcile } = { reconcile: true }) {
       const reconciled: Reconciled[] = [];
       try {
@@ -151,7 +148,7 @@ export async function openBench(options: {
         for (const client of clients.values()) await client.end();
         for (const database of reconcile ? products.keys() : []) {
           say(`reconciling ${database}`);
-          reconciled.push(await reconcileDatabase(database, urlOf(database), secrets, folder));
+          reconciled.push(await reconcileOne(database));
         }
       } finally {
         await admin.end();

@@ -4,6 +4,8 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { open, readdir, readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
+import { freePort } from '../src/db/embedded/freePort.ts';
+import { onlyWith } from '../devnet/runToEnd.ts';
 
 /** A server that takes longer to start is broken. */
 const START_TIMEOUT_MS = 120_000;
@@ -25,26 +27,25 @@ interface ServerOptions {
   /** Compiled program: relative to the project's folder, or absolute. */
   program: string;
   env: Readonly<Record<string, string>>;
-  port: number;
-  /** Path that responds with 200 once the server can serve. */
-  readyPath: string;
   /** File that receives the output, as an operator would keep it. */
   logFile: string;
 }
 
-/** @throws with the end of the log when the server does not become ready */
-export async function startServer(options: ServerOptions): Promise<ServerProcess> {
-  const { program, env, port, readyPath, logFile } = options;
+/**
+ * Starts the program on a free port; its path /readyz responds with 200 once it can serve.
+ * @throws with the end of the log when the server does not become ready
+ */
+export async function startServer({ program, env, logFile }: ServerOptions): Promise<ServerProcess> {
+  const port = await freePort();
   const log = await open(logFile, 'a');
   const startedMs = performance.now();
   const child = spawn(process.execPath, [program], {
-    // Inherits nothing else from this process: npm's variables would make the product watch its parent.
-    env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', ...env, PORT: String(port) },
+    env: onlyWith({ ...env, PORT: String(port) }),
     stdio: ['ignore', log.fd, log.fd],
   });
   await log.close();
   const url = `http://127.0.0.1:${port}`;
-  await awaitReady(child, `${url}${readyPath}`, startedMs).catch(async (error: unknown) => {
+  await awaitReady(child, `${url}/readyz`, startedMs).catch(async (error: unknown) => {
     child.kill('SIGKILL');
     const written = (await readFile(logFile, 'utf8')).slice(-SHOWN_CHARACTERS);
     throw new Error(`${program} did not start: ${written}`, { cause: error });

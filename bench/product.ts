@@ -3,7 +3,6 @@
  * the rate limits are above the load that one machine can generate.
  */
 import { join } from 'node:path';
-import { freePort } from '../src/db/embedded/freePort.ts';
 import type { Role } from '../src/identity/roles.ts';
 import { signToken } from '../src/identity/tokens.ts';
 import { systemClock } from '../src/lib/clock.ts';
@@ -16,7 +15,7 @@ export interface Secrets {
   ledgerKey: string;
 }
 
-interface ProductOptions {
+export interface ProductOptions {
   secrets: Secrets;
   databaseUrl: string;
   database: string;
@@ -24,7 +23,6 @@ interface ProductOptions {
 }
 
 export interface Product {
-  database: string;
   port: number;
   process: ServerProcess;
   /** Headers that identify a caller. */
@@ -74,8 +72,6 @@ export async function startProduct(options: ProductOptions): Promise<Product> {
   const server = await startServer({
     program: BUILT_SERVER,
     env: productEnvironment(options),
-    port: await freePort(),
-    readyPath: '/readyz',
     logFile: join(folder, `product-${database}.log`),
   });
   const bearer: Product['bearer'] = async (role, subject) => ({
@@ -90,7 +86,6 @@ export async function startProduct(options: ProductOptions): Promise<Product> {
     })}`,
   });
   return {
-    database,
     port: server.port,
     process: server,
     bearer,

@@ -7,7 +7,6 @@
  *                         ├────▶ proxy ─▶ (lies) ─▶ node   (EVM, Stellar)
  *                         └────▶ proxy ─▶ indexer    (EVM, Stellar)
  */
-import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,6 +14,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import postgres from 'postgres';
 import { compiledPath, compilePrograms, programsFolderOf } from '../devnet/compilePrograms.ts';
 import { startPrivatePostgres, type PrivatePostgres } from '../devnet/privatePostgres.ts';
+import { runToEnd } from '../devnet/runToEnd.ts';
 import { RAMP_API_KEY, startRampServer, type RampServer } from '../devnet/rampServer.ts';
 import type { TcpProxy } from '../devnet/tcpProxy.ts';
 import type { Holder } from '../devnet/world.ts';
@@ -231,13 +231,11 @@ export async function openLab({ network, servers, random, isOver }: LabOptions):
       return `${Date.now() - copiedAt} ms old`;
     },
     sql: () => postgres(database.url, { max: 1, onnotice: () => {} }),
-    reconcile: () =>
-      runReconcile(compiledPath(programs, RECONCILE), {
-        ...environment('reconcile'),
-        DATABASE_URL: database.url,
-        RAMP_URL: rampUrl,
-        PUBLIC_URL: slots[0]?.url ?? '',
-      }),
+    reconcile() {
+      const connections = { DATABASE_URL: database.url, RAMP_URL: rampUrl, PUBLIC_URL: slots[0]?.url ?? '' };
+      const settings = { ...environment('reconcile'), ...connections };
+      return runToEnd(compiledPath(programs, RECONCILE), settings, RECONCILE_TIMEOUT_MS);
+    },
     async close({ keepLogs }) {
       await Promise.all(slots.map((slot) => slot.close()));
       await node?.close();
@@ -264,22 +262,4 @@ function startNode(network: LabNetwork): Promise<LabNode> | null {
     case 'stellar':
       return startStellarNode();
   }
-}
-
-function runReconcile(
-  program: string,
-  environment: Readonly<Record<string, string>>,
-): Promise<{ exitCode: number; output: string }> {
-  const env = { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', ...environment };
-  return new Promise((resolve) => {
-    execFile(
-      process.execPath,
-      [program],
-      { env, timeout: RECONCILE_TIMEOUT_MS, maxBuffer: 16 * 1024 * 1024 },
-      (error, stdout, stderr) => {
-        const exitCode = error === null ? 0 : typeof error.code === 'number' ? error.code : 1;
-        resolve({ exitCode, output: `${stdout}${stderr}` });
-      },
-    );
-  });
 }

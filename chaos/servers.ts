@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { open } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startDatabaseProxy, type DatabaseProxy } from '../devnet/databaseProxy.ts';
+import { onlyWith } from '../devnet/runToEnd.ts';
 import { startTcpProxy, type TcpProxy } from '../devnet/tcpProxy.ts';
 import { freePort } from '../src/db/embedded/freePort.ts';
 
@@ -95,13 +96,7 @@ export async function openServerSlot({
     if (isWanted && child === null) {
       starts++;
       const started = spawn(process.execPath, [program], {
-        // Without this process's environment: npm's variables would make the product watch its parent.
-        env: {
-          PATH: process.env['PATH'] ?? '',
-          HOME: process.env['HOME'] ?? '',
-          ...settings(),
-          ...(crashAt !== undefined && { CRASH_AT: crashAt }),
-        },
+        env: onlyWith({ ...settings(), ...(crashAt !== undefined && { CRASH_AT: crashAt }) }),
         stdio: ['ignore', log.fd, log.fd],
       });
       child = started;

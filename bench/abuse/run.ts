@@ -10,7 +10,6 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { freePort } from '../../src/db/embedded/freePort.ts';
 import { openEmbeddedPostgres } from '../../src/db/embedded/embeddedPostgres.ts';
 import { cpuMsOf, mainThreadMsOf, residentMbOf, startServer, type ServerProcess } from '../processes.ts';
 import { BUILT_SERVER, createSecrets, productEnvironment } from '../product.ts';
@@ -63,8 +62,6 @@ export async function runAbuse({
           folder,
         }),
       ),
-      port: await freePort(),
-      readyPath: '/readyz',
       logFile: join(folder, 'product.log'),
     });
     try {
