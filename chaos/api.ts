@@ -18,12 +18,12 @@ export type Reply<T> = { data: T } | { refused: string };
 export interface Api {
   /** One try. @throws when the outcome is unknown */
   once<T>(query: string, variables: Record<string, unknown>, caller: Caller | null): Promise<Reply<T>>;
-  /** Repeats the request until it is answered; returns null when it was not answered before `isOver`. */
+  /** Repeats the request until it is answered, or `isOver`: null then. Without `isOver`, it never gives up. */
   untilAnswered<T>(
     query: string,
     variables: Record<string, unknown>,
     caller: Caller | null,
-    isOver: () => boolean,
+    isOver?: () => boolean,
   ): Promise<Reply<T> | null>;
   /** The number of tries without an answer. */
   readonly failedTries: number;
@@ -93,7 +93,7 @@ export function createApi(lab: Lab, random: Random): Api {
       query: string,
       variables: Record<string, unknown>,
       caller: Caller | null,
-      isOver: () => boolean,
+      isOver = () => false,
     ) {
       for (;;) {
         try {

@@ -6,6 +6,7 @@
 import { CALLBACK_SIGNATURE_HEADER } from '../src/ramp/http/httpProvider.ts';
 import { HOOK_PATHS } from '../src/lib/hookUrls.ts';
 import { signBody } from '../src/lib/signature.ts';
+import { FOREIGN_SECRET } from './known.ts';
 import type { Lab } from './lab.ts';
 import type { ServerSlot } from './servers.ts';
 
@@ -13,7 +14,6 @@ import type { ServerSlot } from './servers.ts';
 const OVERSIZED_BYTES = 300 * 1024;
 /** A frozen server, or a connection that fell silent, gives no answer. */
 const ANSWER_TIMEOUT_MS = 5_000;
-const FOREIGN_SECRET = 'a secret that the platform does not know';
 const INVENTED_INDEX = 999_999;
 
 type Hook = keyof typeof HOOK_PATHS;

@@ -214,10 +214,6 @@ const faults = {
 export type FaultName = keyof typeof faults;
 export const FAULTS: Readonly<Record<FaultName, Fault>> = faults;
 
-export async function runFault(lab: Lab, scheduled: ScheduledFault): Promise<string> {
-  return FAULTS[scheduled.name].run(lab, scheduled);
-}
-
 function slotOf({ slots }: Lab, choice: number): ServerSlot {
   const slot = slots[choice % slots.length];
   if (!slot) throw new Error('the laboratory has no server');

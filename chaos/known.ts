@@ -70,6 +70,9 @@ export const HIGHEST_CAP_KG = 1_000;
 /** The provider leaves time for a holder's signature before it pays to this account. */
 export const HOLDERS_ACCOUNT_NUMBER = '254700654321';
 
+/** Signs forged deliveries. */
+export const FOREIGN_SECRET = 'a secret that the platform does not know';
+
 /** The buyer's name in its retirements. */
 export const beneficiaryOf = (buyer: string) => `${buyer} Ltd`;
 

@@ -24,7 +24,7 @@ export interface Asked {
 type Ask = (known: Known) => Asked | null | Promise<Asked | null>;
 
 /** The mutations that no client sends, and why not. */
-export const NOT_SENT: Readonly<Record<string, string>> = {
+const NOT_SENT: Readonly<Record<string, string>> = {
   deployRampSettlement: 'each network of the laboratory has a settlement contract from the start',
   prepareRetirement: 'no mutation moves credits to the address of a holder, who would sign',
   resolveOffRampSessionReview: 'only an operator can decide a review: the laboratory counts them',

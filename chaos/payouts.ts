@@ -4,7 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { HOOK_PATHS } from '../src/lib/hookUrls.ts';
-import { HOLDERS_ACCOUNT_NUMBER } from './known.ts';
+import { FOREIGN_SECRET, HOLDERS_ACCOUNT_NUMBER } from './known.ts';
 import type { Lab } from './lab.ts';
 import type { Random } from './schedule.ts';
 
@@ -36,7 +36,7 @@ export function startPayouts(lab: Lab, random: Random): Payouts {
   async function tell(sessionId: string): Promise<void> {
     const kind = random.below(10);
     if (kind === 0) return void (callbacks['never sent'] = (callbacks['never sent'] ?? 0) + 1);
-    if (kind === 1) await send(sessionId, 'forged', 'a secret that the platform does not know');
+    if (kind === 1) await send(sessionId, 'forged', FOREIGN_SECRET);
     if (kind === 2) await delay(random.below(MAX_DELAY_MS));
     await send(sessionId, kind === 2 ? 'late' : 'sent');
     if (kind === 3) await send(sessionId, 'sent twice');

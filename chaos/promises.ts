@@ -37,7 +37,7 @@ async function findWrongValues({ api, registers }: Load): Promise<string[]> {
   const wrong: string[] = [];
   for (const register of registers.names()) {
     const [kind = '', of] = register.split(' ');
-    const reply = await api.untilAnswered<Read>(QUERIES[kind] ?? '', { of }, person('operator'), () => false);
+    const reply = await api.untilAnswered<Read>(QUERIES[kind] ?? '', { of }, person('operator'));
     if (reply === null || 'refused' in reply) {
       wrong.push(`the ${register} cannot be read: ${reply?.refused}`);
       continue;
@@ -76,7 +76,7 @@ async function findAcceptedCredentials(load: Load): Promise<string[]> {
 }
 
 async function isAccepted(api: Api, caller: Caller): Promise<boolean> {
-  const reply = await api.untilAnswered('{ viewer { subject } }', {}, caller, () => false);
+  const reply = await api.untilAnswered('{ viewer { subject } }', {}, caller);
   return !(reply && 'refused' in reply && reply.refused.startsWith('UNAUTHENTICATED'));
 }
 

@@ -3,7 +3,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { createApi } from './api.ts';
-import { runFault } from './faults.ts';
+import { FAULTS } from './faults.ts';
 import { followFeed } from './followers.ts';
 import { openLab, type Lab, type LabNetwork } from './lab.ts';
 import { beneficiaryOf, BUYERS, CAPPED, CAPPED_WAREHOUSE, HIGHEST_CAP_KG, person } from './known.ts';
@@ -89,10 +89,10 @@ export async function runChaos(options: RunOptions): Promise<RunResult> {
     const done = {
       faults: {} as Record<string, number>,
       log: [] as string[],
-      running: new Map<string, number>(),
+      running: new Set<string>(),
     };
     const progress = setInterval(() => {
-      const now = [...done.running.keys()].join(', ') || 'no fault';
+      const now = [...done.running].join(', ') || 'no fault';
       const up = lab.slots.filter((slot) => slot.isRunning()).length;
       say(
         `${secondsSince(beganAt)} s: ${sumOf(load.accepted)} accepted, ${api.failedTries} tries lost, ${up} of ${servers} up, ` +
@@ -117,7 +117,7 @@ export async function runChaos(options: RunOptions): Promise<RunResult> {
       violations = [
         ...lab.broken,
         ...unproved.map((name) => `${name} was never accepted, so the run proves nothing about it`),
-        ...(await findViolations({ lab, api, load, followers, rest })),
+        ...(await findViolations(load, followers, rest)),
       ];
       await Promise.all(followers.map((follower) => follower.stop()));
       return {
@@ -160,24 +160,18 @@ export function neverAccepted(accepted: RunResult['accepted']): string[] {
 /** @returns custody's address */
 async function prepare(lab: Lab, api: ReturnType<typeof createApi>): Promise<string> {
   if (lab.node !== null) {
-    await api.untilAnswered(
-      'mutation { watchRetirements { webhookId } }',
-      {},
-      person('operator'),
-      () => false,
-    );
+    await api.untilAnswered('mutation { watchRetirements { webhookId } }', {}, person('operator'));
   }
   // Each copy has the caps: a warehouse without any is not limited.
   for (const commodityType of CAPPED) {
     const input = { warehouseId: CAPPED_WAREHOUSE.subject, commodityType, limitKg: HIGHEST_CAP_KG };
     const query = 'mutation ($input: SetIssuanceCapInput!) { setIssuanceCap(input: $input) { __typename } }';
-    await api.untilAnswered(query, { input }, person('operator'), () => false);
+    await api.untilAnswered(query, { input }, person('operator'));
   }
   const reply = await api.untilAnswered<{ ledgerNetwork: { custodyAddress: string } }>(
     '{ ledgerNetwork { custodyAddress } }',
     {},
     null,
-    () => false,
   );
   if (!reply || !('data' in reply)) throw new Error(`no custody address: ${JSON.stringify(reply)}`);
   return reply.data.ledgerNetwork.custodyAddress;
@@ -185,7 +179,7 @@ async function prepare(lab: Lab, api: ReturnType<typeof createApi>): Promise<str
 
 interface Injecting {
   beganAt: number;
-  done: { faults: Record<string, number>; log: string[]; running: Map<string, number> };
+  done: { faults: Record<string, number>; log: string[]; running: Set<string> };
   say: (line: string) => void;
 }
 
@@ -201,8 +195,10 @@ async function injectAll(
     await delay(Math.max(beganAt + scheduled.atMs - Date.now(), 0));
     const lane = laneOf(scheduled.name);
     const run = async () => {
-      done.running.set(scheduled.name, Date.now());
-      const what = await runFault(lab, scheduled).catch((error: unknown) => `failed: ${String(error)}`);
+      done.running.add(scheduled.name);
+      const what = await FAULTS[scheduled.name]
+        .run(lab, scheduled)
+        .catch((error: unknown) => `failed: ${String(error)}`);
       done.running.delete(scheduled.name);
       done.faults[scheduled.name] = (done.faults[scheduled.name] ?? 0) + 1;
       const line = `${(scheduled.atMs / 1000).toFixed(1)} s: ${scheduled.name}: ${what}`;

@@ -15,8 +15,6 @@ export interface ScheduledFault {
 }
 
 export interface Random {
-  /** In [0, 1). */
-  next(): number;
   below(limit: number): number;
   pick<T>(items: readonly [T, ...T[]] | readonly T[]): T;
 }
@@ -40,7 +38,7 @@ export function createRandom(seed: number): Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
   const below = (limit: number) => Math.floor(next() * limit);
-  return { next, below, pick: (items) => items[below(items.length)] as (typeof items)[number] };
+  return { below, pick: (items) => items[below(items.length)] as (typeof items)[number] };
 }
 
 export function createSchedule(seed: number, lengthMs: number, network: LabNetwork): ScheduledFault[] {

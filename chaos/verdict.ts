@@ -4,7 +4,6 @@
  * about each payout, and `reconcile` holds.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Api } from './api.ts';
 import type { Follower } from './followers.ts';
 import type { Lab } from './lab.ts';
 import { FIELDS, person, type Fact } from './known.ts';
@@ -29,8 +28,6 @@ const REASONS = `
     UNION ALL
     SELECT 'session: ' || flagged_because FROM off_ramp_reviews WHERE closed_at IS NULL) AS flags
   GROUP BY 1`;
-/** A read is repeated until it is answered. */
-const never = () => false;
 
 export interface Rest {
   /** Null when the platform did not come to rest in time. */
@@ -84,26 +81,22 @@ async function isHeldUpByHalt(sql: ReturnType<Lab['sql']>): Promise<boolean> {
   return rows.length > 0;
 }
 
-interface Observed {
-  lab: Lab;
-  api: Api;
-  load: Load;
-  followers: readonly Follower[];
-  rest: Rest;
-}
-
 /** @returns the violations, for readers; none when everything holds */
-export async function findViolations({ lab, api, load, followers, rest }: Observed): Promise<string[]> {
+export async function findViolations(
+  load: Load,
+  followers: readonly Follower[],
+  rest: Rest,
+): Promise<string[]> {
   const stuck = Object.entries(rest.stuck).map(
     ([what, count]) => `stuck for five minutes: ${count} × ${what}`,
   );
-  const records = await readRecords(api, load);
+  const records = await readRecords(load);
   return [
     ...stuck,
-    ...(await findLostFacts(lab, api, load.facts, records)),
+    ...(await findLostFacts(load, records)),
     ...(await findBrokenPromises(load)),
     ...(await findFeedGaps(followers, records)),
-    ...(await findReconcileFindings(lab)),
+    ...(await findReconcileFindings(load.lab)),
   ];
 }
 
@@ -114,7 +107,7 @@ interface Recorded {
 }
 
 /** The totals of each token, from the network. */
-async function readRecords(api: Api, { facts }: Load): Promise<Map<string, Recorded[]>> {
+async function readRecords({ api, facts }: Load): Promise<Map<string, Recorded[]>> {
   const tokens = new Set(
     facts.flatMap((fact) =>
       fact.kind === 'Project' && fact.tokenAddress != null ? [fact.tokenAddress] : [],
@@ -126,7 +119,6 @@ async function readRecords(api: Api, { facts }: Load): Promise<Map<string, Recor
       'query ($tokenAddress: Address!) { registry(tokenAddress: $tokenAddress) { records { beneficiary index note } } }',
       { tokenAddress },
       null,
-      never,
     );
     records.set(tokenAddress, reply && 'data' in reply ? reply.data.registry.records : []);
   }
@@ -155,9 +147,7 @@ const STAYING = [
 ];
 
 async function findLostFacts(
-  lab: Lab,
-  api: Api,
-  facts: readonly Fact[],
+  { lab, api, facts }: Load,
   records: ReadonlyMap<string, readonly Recorded[]>,
 ): Promise<string[]> {
   const burns = new Map<string, number>();
@@ -172,7 +162,6 @@ async function findLostFacts(
       `query ($id: ID!) { node(id: $id) { ... on ${fact.kind} { id ${FIELDS[fact.kind]} } } }`,
       { id: fact.id },
       fact.kind === 'Receipt' ? person('operator') : fact.caller,
-      never,
     );
     const subject = reply && 'data' in reply ? reply.data.node : null;
     const told = JSON.stringify(fact);
