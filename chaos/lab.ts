@@ -17,12 +17,11 @@ import { startPrivatePostgres, type PrivatePostgres } from '../devnet/privatePos
 import { runToEnd } from '../devnet/runToEnd.ts';
 import { RAMP_API_KEY, startRampServer, type RampServer } from '../devnet/rampServer.ts';
 import type { TcpProxy } from '../devnet/tcpProxy.ts';
-import type { Holder } from '../devnet/world.ts';
+import { embeddedHolder, type Holder } from '../devnet/world.ts';
 import type { Role } from '../src/identity/roles.ts';
 import { signToken } from '../src/identity/tokens.ts';
 import { systemClock } from '../src/lib/clock.ts';
-import { signPayload } from '../src/ledger/network/embedded/wallets.ts';
-import { addressOfSecretKey, generateSecretKey } from '../src/lib/strkey.ts';
+import { generateSecretKey } from '../src/lib/strkey.ts';
 import { startEvmNode } from './evmNode.ts';
 import type { LabNode } from './labNode.ts';
 import type { Random } from './schedule.ts';
@@ -101,7 +100,7 @@ export async function openLab({ network, servers, random, isOver }: LabOptions):
   const node = await startNode(network);
   const randomBytes = (size: number) => Uint8Array.from({ length: size }, () => random.below(256));
   const secret = () => Buffer.from(randomBytes(32)).toString('base64');
-  const holder = (await node?.createHolder()) ?? createEmbeddedHolder(generateSecretKey(randomBytes));
+  const holder = (await node?.createHolder()) ?? embeddedHolder(generateSecretKey(randomBytes));
   const callbackSecret = secret();
   const authSecret = secret();
   let epoch = 0;
@@ -246,11 +245,6 @@ export async function openLab({ network, servers, random, isOver }: LabOptions):
       if (!keepLogs) await rm(folder, { recursive: true, force: true });
     },
   };
-}
-
-function createEmbeddedHolder(secretKey: string): Holder {
-  const address = addressOfSecretKey(secretKey);
-  return { address, sign: async ({ payload }) => signPayload(secretKey, payload) };
 }
 
 function startNode(network: LabNetwork): Promise<LabNode> | null {

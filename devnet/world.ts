@@ -1,7 +1,9 @@
 /**
  * A network for tests of the whole product, with the tools that tests need besides the product's adapter.
  */
+import { signPayload } from '../src/ledger/network/embedded/wallets.ts';
 import type { UnsignedTransaction } from '../src/ledger/network/port.ts';
+import { addressOfSecretKey } from '../src/lib/strkey.ts';
 import type { TestLedger } from './ledgers.ts';
 
 /** A holder with their own key, and enough of the network's coin for fees. */
@@ -9,6 +11,12 @@ export interface Holder {
   address: string;
   /** Signs a prepared transaction as a wallet does. */
   sign(unsigned: UnsignedTransaction): Promise<string>;
+}
+
+/** A holder on the embedded network, which takes no fees. */
+export function embeddedHolder(secretKey: string): Holder {
+  const address = addressOfSecretKey(secretKey);
+  return { address, sign: async ({ payload }) => signPayload(secretKey, payload) };
 }
 
 export interface NetworkWorld {

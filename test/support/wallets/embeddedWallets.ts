@@ -3,10 +3,9 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { EmbeddedNetwork } from '../embeddedNetwork.ts';
-import { signPayload } from '../../../src/ledger/network/embedded/wallets.ts';
-import { addressOfSecretKey, generateSecretKey } from '../../../src/lib/strkey.ts';
+import { generateSecretKey } from '../../../src/lib/strkey.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
-import type { Holder } from '../../../devnet/world.ts';
+import { embeddedHolder, type Holder } from '../../../devnet/world.ts';
 import type { TestDatabase } from '../database/database.ts';
 import type { FaultPlan } from '../faults/faultyNetwork.ts';
 import { startFaultyPlatform } from '../faults/faultyPlatform.ts';
@@ -24,11 +23,7 @@ export interface EmbeddedWallets extends WalletWorld {
 
 export function createEmbeddedHolder(): EmbeddedHolder {
   const secretKey = generateSecretKey(randomBytes);
-  return {
-    secretKey,
-    address: addressOfSecretKey(secretKey),
-    sign: async ({ payload }) => signPayload(secretKey, payload),
-  };
+  return { secretKey, ...embeddedHolder(secretKey) };
 }
 
 export async function startEmbeddedWallets(faults: FaultPlan = () => null): Promise<EmbeddedWallets> {
