@@ -113,12 +113,12 @@ export async function landAll(
   }
 }
 
-async function sendAndSee(network: LedgerNetwork, prepared: PreparedTransaction): Promise<Outcome> {
+async function sendAndSee(network: LedgerNetwork, prepared: PreparedTransaction): Promise<CallResult> {
   const answer = await network.broadcast(prepared.signedBytes);
   if (answer.status !== 'accepted') throw new Error(`broadcast: ${JSON.stringify(answer, showBigint)}`);
   const outcome = await settled(network, prepared);
   if (outcome.status !== 'succeeded') throw new Error(JSON.stringify(outcome, showBigint));
-  return outcome;
+  return outcome.result;
 }
 
 function slotOf(
@@ -152,9 +152,7 @@ export async function land(network: LedgerNetwork, call: NetworkCall): Promise<C
     const { tokenAddress, amount } = call;
     await land(network, { kind: 'setAllowance', tokenAddress, amount });
   }
-  const outcome = await sendAndSee(network, await prepare(network, call));
-  if (outcome.status !== 'succeeded') throw new Error('not reached');
-  return outcome.result;
+  return sendAndSee(network, await prepare(network, call));
 }
 
 export async function deploy(network: LedgerNetwork, call: NetworkCall): Promise<Address> {

@@ -5,7 +5,6 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 interface HttpServerOptions {
-  host: string;
   port: number;
   /** The answer as JSON text, `{"result":…}` or `{"error":…}`. */
   ask: (method: string, params: unknown) => string;
@@ -14,6 +13,7 @@ interface HttpServerOptions {
   onError: (error: unknown) => void;
 }
 
+const HOST = '127.0.0.1';
 /** Room for 200 keys of a few hundred bytes each, or one large transaction. */
 const MAX_BODY_BYTES = 512 * 1024;
 /**
@@ -41,12 +41,12 @@ export async function startHttpServer(
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(options.port, options.host, resolve);
+    server.listen(options.port, HOST, resolve);
   });
   const bound = server.address();
   if (bound === null || typeof bound === 'string') throw new Error('The node has no port');
   return {
-    url: `http://${options.host}:${bound.port}`,
+    url: `http://${HOST}:${bound.port}`,
     async stop() {
       const stopped = new Promise((resolve) => server.close(resolve));
       server.closeAllConnections();

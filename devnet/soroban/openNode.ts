@@ -22,7 +22,6 @@ export interface OpenNode {
 }
 
 export async function openNode(options: NodeOptions, onError: (error: unknown) => void): Promise<OpenNode> {
-  const { host = '127.0.0.1', port = 0 } = options;
   const engine = await createEngine(options.protocolVersion ?? 28, {
     ...options,
     startsAt: options.startsAt ?? Math.floor(Date.now() / 1000),
@@ -31,8 +30,7 @@ export async function openNode(options: NodeOptions, onError: (error: unknown) =
   let isHeld = false;
   const friendbot = { url: '' };
   const server = await startHttpServer({
-    host,
-    port,
+    port: options.port ?? 0,
     onError,
     befriend: (address) => (engine.call('control.befriend', { address }) as { hash: string | null }).hash,
     ask: (method, params) => {

@@ -14,8 +14,6 @@ export interface SorobanNodeOptions {
   passphrase?: string;
   /** 28 by default. */
   protocolVersion?: Protocol;
-  /** 127.0.0.1 by default. */
-  host?: string;
   /** A free port by default. */
   port?: number;
   /** Milliseconds between ledgers, 5,000 by default; with null, ledgers close only on request. */
