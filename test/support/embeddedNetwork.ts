@@ -15,10 +15,7 @@ import { keypairOf } from '../../src/lib/strkey.ts';
 
 type Call<K extends Invocation['kind']> = Omit<Extract<Invocation, { kind: K }>, 'kind'>;
 
-export type EmbeddedNetwork = LedgerNetwork & ClockControl & OtherCalls;
-
-/** Calls that the port does not have. */
-export interface OtherCalls {
+export interface EmbeddedNetwork extends LedgerNetwork, ClockControl {
   readonly factoryAddress: Address;
   /** Pauses (with `false`: unpauses) a token or settlement contract that custody administers. */
   pauseToken(contractAddress: Address, paused?: boolean): Promise<string>;
@@ -33,14 +30,7 @@ export interface OtherCalls {
 }
 
 export async function createEmbeddedNetwork(options: EmbeddedNetworkOptions): Promise<EmbeddedNetwork> {
-  return withOtherCalls(await createNetwork(options), options);
-}
-
-/** @param options of the network */
-export function withOtherCalls<Network extends LedgerNetwork>(
-  network: Network,
-  options: Pick<EmbeddedNetworkOptions, 'secretKey' | 'randomBytes'>,
-): Network & OtherCalls {
+  const network = await createNetwork(options);
   const { networkId } = network;
 
   /** @throws NetworkRefusal */

@@ -19,25 +19,7 @@ export type Fault =
   /** For `outcome`: the network's history no longer reaches back far enough. */
   | 'history-gone';
 
-export type FaultyMethod =
-  | 'draft'
-  | 'broadcast'
-  | 'outcome'
-  | 'retirementRecords'
-  | 'carbonTotals'
-  | 'status'
-  | 'expiryOf'
-  | 'offRampDeposit';
-
-/** Called before each call of a faulty method; null lets the call through. */
-export type FaultPlan = (
-  method: FaultyMethod,
-  callNumber: number,
-  /** The call that is to be signed, when the method is `draft`. */
-  drafted?: NetworkCall,
-) => Fault | null;
-
-const FAULTY_METHODS: readonly FaultyMethod[] = [
+const FAULTY_METHODS = [
   'draft',
   'broadcast',
   'outcome',
@@ -46,7 +28,16 @@ const FAULTY_METHODS: readonly FaultyMethod[] = [
   'status',
   'expiryOf',
   'offRampDeposit',
-];
+] as const;
+export type FaultyMethod = (typeof FAULTY_METHODS)[number];
+
+/** Called before each call of a faulty method; null lets the call through. */
+export type FaultPlan = (
+  method: FaultyMethod,
+  callNumber: number,
+  /** The call that is to be signed, when the method is `draft`. */
+  drafted?: NetworkCall,
+) => Fault | null;
 
 export function withFaults<N extends LedgerNetwork>(network: N, plan: FaultPlan): N {
   const calls = new Map<FaultyMethod, number>();

@@ -13,7 +13,8 @@ type RampFault =
   /** The provider refuses. */
   | 'refused';
 
-type RampMethod = 'quote' | 'openSession' | 'findSessionByReference' | 'getStatus' | 'closeSession';
+const METHODS = ['quote', 'openSession', 'findSessionByReference', 'getStatus', 'closeSession'] as const;
+type RampMethod = (typeof METHODS)[number];
 
 /** Called before each call; null lets it through. */
 export type RampFaultPlan = (method: RampMethod, callNumber: number) => RampFault | null;
@@ -24,14 +25,6 @@ export interface FaultyRamp extends RampProvider {
   /** How often this session's status was asked for. */
   looksAt(sessionId: string): number;
 }
-
-const METHODS: readonly RampMethod[] = [
-  'quote',
-  'openSession',
-  'findSessionByReference',
-  'getStatus',
-  'closeSession',
-];
 
 export function withRampFaults(provider: RampProvider, plan: RampFaultPlan): FaultyRamp {
   const calls = new Map<RampMethod, number>();
