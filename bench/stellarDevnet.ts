@@ -3,14 +3,11 @@
  * as the product's. It ends with its parent.
  */
 import { startStellarWorld } from '../devnet/stellar/stellarWorld.ts';
+import { BLOCK_SECONDS, CHANNELS } from './worlds.ts';
 
-const { channels, closeEveryMs } = JSON.parse(process.argv[2] ?? '') as {
-  channels: number;
-  closeEveryMs: number;
-};
 const world = await startStellarWorld({
-  channels,
-  devnet: { closeEveryMs, closeSeconds: Math.ceil(closeEveryMs / 1000) },
+  channels: CHANNELS,
+  devnet: { closeEveryMs: BLOCK_SECONDS * 1000, closeSeconds: BLOCK_SECONDS },
 });
 process.send?.(world.ledger);
 process.once('disconnect', () => void world.close().finally(() => process.exit()));

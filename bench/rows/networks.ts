@@ -18,14 +18,11 @@ import { retire } from '../../src/resolvers/carbon/retire.ts';
 import { composePlatform, type Platform } from '../../src/startup/compose.ts';
 import { runPlainLoop } from '../baselines/plainLoop.ts';
 import type { Bench } from '../bench.ts';
-import type { Row } from '../row.ts';
-import { startBenchWorld, type BenchWorld } from '../worlds.ts';
+import type { Outcome, Row } from '../row.ts';
+import { BLOCK_SECONDS, CHANNELS, startBenchWorld, type BenchWorld } from '../worlds.ts';
 
 const RETIREMENTS = 600;
 const PLAIN_WRITES = 8;
-const BLOCK_SECONDS = 1;
-/** The number that the documentation recommends: as many retirements of one token fill a Stellar ledger. */
-const CHANNELS = 22;
 /** Number of concurrent clients, as at a busy time. */
 const CLIENTS = 200;
 /** The row fails when one retirement takes longer. */
@@ -44,14 +41,8 @@ export const networkRows: readonly Row[] = [
     unit: '/ledger',
     baseline: 'one transaction of each channel in each ledger that closed meanwhile',
     target: { atLeast: 0.9 },
-    async run(bench) {
-      const world = await startBenchWorld('stellar', {
-        blockSeconds: BLOCK_SECONDS,
-        channels: CHANNELS,
-      });
-      const handle = await openBenchDatabase(bench, 'stellar_ledgers');
-      try {
-        const network = await connectLedger(world.ledger, handle);
+    run: (bench) =>
+      onNetwork(bench, 'stellar', 'stellar_ledgers', async (network, handle) => {
         const { ledgers } = await withPlatform(handle, network, (platform) =>
           runProduct(platform, FULL_RETIREMENTS),
         );
@@ -63,18 +54,26 @@ export const networkRows: readonly Row[] = [
           baseline: CHANNELS,
           details: { ledgers, failedLandings },
         };
-      } finally {
-        await handle.close();
-        await world.close();
-      }
-    },
+      }),
   },
 ];
 
-async function openBenchDatabase(bench: Bench, name: string): Promise<DatabaseHandle> {
-  const url = await bench.newDatabase(name);
+async function onNetwork(
+  bench: Bench,
+  name: BenchWorld,
+  database: string,
+  measure: (network: LedgerNetwork, handle: DatabaseHandle) => Promise<Outcome>,
+): Promise<Outcome> {
+  const world = await startBenchWorld(name);
+  const url = await bench.newDatabase(database);
   await migrate(url, ['platform']);
-  return openDatabase({ url, poolSize: 20, applicationName: 'bench' });
+  const handle = openDatabase({ url, poolSize: 20, applicationName: 'bench' });
+  try {
+    return await measure(await connectLedger(world.ledger, handle), handle);
+  } finally {
+    await handle.close();
+    await world.close();
+  }
 }
 
 function row(name: BenchWorld, title: string): Row {
@@ -85,11 +84,8 @@ function row(name: BenchWorld, title: string): Row {
     unit: '/s',
     baseline: 'a loop over the same adapter that awaits each write, without books',
     target: { atLeast: 20 },
-    async run(bench) {
-      const world = await startBenchWorld(name, { blockSeconds: BLOCK_SECONDS, channels: CHANNELS });
-      const handle = await openBenchDatabase(bench, name);
-      try {
-        const network = await connectLedger(world.ledger, handle);
+    run: (bench) =>
+      onNetwork(bench, name, name, async (network, handle) => {
         bench.say('the loop');
         const plain = await runPlainLoop(network, PLAIN_WRITES);
         bench.say('the product');
@@ -107,11 +103,7 @@ function row(name: BenchWorld, title: string): Row {
             'share of slots × ledgers': (product * BLOCK_SECONDS) / slots,
           },
         };
-      } finally {
-        await handle.close();
-        await world.close();
-      }
-    },
+      }),
   };
 }
 
@@ -122,7 +114,7 @@ function slotsOf({ signingOrder }: LedgerNetwork): number {
 
 async function withPlatform<T>(
   handle: DatabaseHandle,
-  network: Awaited<ReturnType<typeof connectLedger>>,
+  network: LedgerNetwork,
   work: (platform: Platform) => Promise<T>,
 ): Promise<T> {
   const platform = await composePlatform({
