@@ -1,8 +1,7 @@
 /**
  * A marketplace with example data: three projects, a purchase and a retirement by acme.
  */
-import { randomUUID } from 'node:crypto';
-import { newToken } from './creditTrade.ts';
+import { buy, mutate, newToken, payloadOf } from './creditTrade.ts';
 import { startMarketplace } from './marketplace.ts';
 import type { Marketplace, TestCaller } from './marketplace.ts';
 
@@ -37,10 +36,15 @@ export async function startCarbonExample(): Promise<CarbonExample> {
   const market = await startMarketplace();
   const tokens: string[] = [];
   for (const vintageYear of [2020, 2021, 2022]) tokens.push(await createToken(market, vintageYear));
-  const [tokenAddress] = tokens;
-  const purchaseId = await write(market, 'purchase', { tokenAddress, amountCO2e: 100 });
-  const retirementId = await write(market, 'retire', { tokenAddress, amountCO2e: 30, buyerName: 'Acme' });
-  return { market, tokens, purchaseId, retirementId };
+  const [tokenAddress = ''] = tokens;
+  const purchaseId = await buy(market, 'acme', tokenAddress, 100);
+  const retired = await mutate<{ retirement: { id: string } }>(
+    market,
+    ['retire', 'RetireInput', 'retirement { id }'],
+    { buyerId: 'acme', buyerName: 'Acme', tokenAddress, amountCO2e: 30 },
+    callers.acme,
+  );
+  return { market, tokens, purchaseId, retirementId: payloadOf(retired).retirement.id };
 }
 
 function createToken(market: Marketplace, vintageYear: number): Promise<string> {
@@ -50,16 +54,4 @@ function createToken(market: Marketplace, vintageYear: number): Promise<string> 
     projectLocation: 'Kasigau',
     countryCode: vintageYear === 2020 ? 'BR' : 'KE',
   });
-}
-
-/** Purchases or retires for acme. @returns the id of the purchase or retirement */
-async function write(market: Marketplace, field: 'purchase' | 'retire', input: object): Promise<string> {
-  const [type, result] = field === 'purchase' ? ['PurchaseInput', 'purchase'] : ['RetireInput', 'retirement'];
-  const { data, errors } = await market.send<Record<string, Record<string, { id: string }>>>(
-    `mutation ($input: ${type}!) { ${field}(input: $input) { ${result} { id } } }`,
-    { input: { buyerId: 'acme', idempotencyKey: randomUUID(), ...input } },
-    callers.acme,
-  );
-  if (errors.length > 0) throw new Error(JSON.stringify(errors));
-  return data?.[field]?.[result ?? '']?.id ?? '';
 }
