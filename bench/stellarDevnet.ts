@@ -3,7 +3,7 @@
  * as the product's. It ends with its parent.
  */
 import { startStellarWorld } from '../devnet/stellar/stellarWorld.ts';
-import { BLOCK_SECONDS, CHANNELS } from './worlds.ts';
+import { BLOCK_SECONDS, CHANNELS } from './pace.ts';
 
 const world = await startStellarWorld({
   channels: CHANNELS,

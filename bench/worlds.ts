@@ -8,14 +8,11 @@ import { fileURLToPath } from 'node:url';
 import { startEvmWorld } from '../devnet/evm/evmWorld.ts';
 import type { NetworkWorld } from '../devnet/world.ts';
 import type { StellarLedger } from '../src/ledger/network/stellar/settings.ts';
+import { BLOCK_SECONDS } from './pace.ts';
 
 export type BenchWorld = 'evm' | 'stellar';
 
 type World = Pick<NetworkWorld, 'ledger' | 'close'>;
-
-export const BLOCK_SECONDS = 1;
-/** The number that the documentation recommends: as many retirements of one token fill a Stellar ledger. */
-export const CHANNELS = 22;
 
 export function startBenchWorld(name: BenchWorld): Promise<World> {
   switch (name) {

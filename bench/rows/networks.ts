@@ -18,8 +18,9 @@ import { retire } from '../../src/resolvers/carbon/retire.ts';
 import { composePlatform, type Platform } from '../../src/startup/compose.ts';
 import { runPlainLoop } from '../baselines/plainLoop.ts';
 import type { Bench } from '../bench.ts';
+import { BLOCK_SECONDS, CHANNELS } from '../pace.ts';
 import type { Outcome, Row } from '../row.ts';
-import { BLOCK_SECONDS, CHANNELS, startBenchWorld, type BenchWorld } from '../worlds.ts';
+import { startBenchWorld, type BenchWorld } from '../worlds.ts';
 
 const RETIREMENTS = 600;
 const PLAIN_WRITES = 8;
