@@ -15,7 +15,10 @@ import { keypairOf } from '../../src/lib/strkey.ts';
 
 type Call<K extends Invocation['kind']> = Omit<Extract<Invocation, { kind: K }>, 'kind'>;
 
-export interface EmbeddedNetwork extends LedgerNetwork, ClockControl {
+export type EmbeddedNetwork = LedgerNetwork & ClockControl & OtherCalls;
+
+/** Calls that the port does not have. */
+export interface OtherCalls {
   readonly factoryAddress: Address;
   /** Pauses (with `false`: unpauses) a token or settlement contract that custody administers. */
   pauseToken(contractAddress: Address, paused?: boolean): Promise<string>;
@@ -30,7 +33,14 @@ export interface EmbeddedNetwork extends LedgerNetwork, ClockControl {
 }
 
 export async function createEmbeddedNetwork(options: EmbeddedNetworkOptions): Promise<EmbeddedNetwork> {
-  const network = await createNetwork(options);
+  return withOtherCalls(await createNetwork(options), options);
+}
+
+/** @param options of the network */
+export function withOtherCalls<Network extends LedgerNetwork>(
+  network: Network,
+  options: Pick<EmbeddedNetworkOptions, 'secretKey' | 'randomBytes'>,
+): Network & OtherCalls {
   const { networkId } = network;
 
   /** @throws NetworkRefusal */
