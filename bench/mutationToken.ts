@@ -4,8 +4,10 @@
 import { signToken } from '../src/identity/tokens.ts';
 import { systemClock } from '../src/lib/clock.ts';
 
+const secret = 'a secret for measurements on this machine alone';
 export const IDENTITY = {
-  secret: 'a secret for measurements on this machine alone',
+  secret,
+  secrets: [secret],
   issuer: 'bench',
   audience: 'bench',
 };

@@ -49,7 +49,7 @@ export function productEnvironment({ secrets, databaseUrl, folder, database }: P
     DATABASE_URL: databaseUrl,
     DATA_DIR: join(folder, `data-${database}`),
     APP_SECRET: secrets.app,
-    AUTH_SECRET: secrets.auth,
+    AUTH_SECRETS: secrets.auth,
     LEDGER_NETWORK: 'embedded',
     LEDGER_SECRET_KEY: secrets.ledgerKey,
     RATE_LIMIT_ADDRESS_PER_MINUTE: BEYOND_ONE_MACHINE,

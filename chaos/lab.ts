@@ -109,7 +109,7 @@ export async function openLab({ network, servers, random, isOver }: LabOptions):
 
   const settings = {
     APP_SECRET: secret(),
-    AUTH_SECRET: authSecret,
+    AUTH_SECRETS: authSecret,
     RAMP_PROVIDER: 'http',
     RAMP_API_KEY,
     RAMP_CALLBACK_SECRETS: callbackSecret,

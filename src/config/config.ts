@@ -23,7 +23,7 @@ interface Derived {
   LEDGER_SECRET_KEY: string;
   APP_SECRET: string;
   /** Null when AUTH_JWKS_URL takes its place. */
-  AUTH_SECRET: string | null;
+  AUTH_SECRETS: readonly string[] | null;
   GRAPHIQL: boolean;
   INTROSPECTION: boolean;
   METRICS_ACCESS: 'private' | 'token';
@@ -57,8 +57,8 @@ export async function loadConfig(environment: NodeJS.Dict<string> = readEnvironm
     PUBLIC_URL: values.PUBLIC_URL ?? `http://localhost:${values.PORT}`,
     APP_SECRET: appSecret,
     sealingSecrets: sealingSecretsOf(values, appSecret),
-    AUTH_SECRET:
-      values.AUTH_JWKS_URL === undefined ? (values.AUTH_SECRET ?? (await generated()).authSecret) : null,
+    AUTH_SECRETS:
+      values.AUTH_JWKS_URL === undefined ? (values.AUTH_SECRETS ?? [(await generated()).authSecret]) : null,
     GRAPHIQL: values.GRAPHIQL ?? !isProduction,
     // GraphiQL is of little use without introspection.
     INTROSPECTION: values.INTROSPECTION ?? values.GRAPHIQL ?? !isProduction,
@@ -66,7 +66,7 @@ export async function loadConfig(environment: NodeJS.Dict<string> = readEnvironm
     METRICS_ACCESS: values.METRICS_ACCESS ?? (isProduction ? 'token' : 'private'),
     databasePassword: values.DATABASE_URL === undefined ? (await generated()).databasePassword : null,
     hasDevelopmentTokens:
-      values.AUTH_SECRET === undefined && values.AUTH_JWKS_URL === undefined && !isProduction,
+      values.AUTH_SECRETS === undefined && values.AUTH_JWKS_URL === undefined && !isProduction,
   };
 }
 

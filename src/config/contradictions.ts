@@ -56,9 +56,9 @@ export function findContradictions(read: ReadSettings): string[] {
     const missing = FOR_HTTP_RAMP.filter((name) => !isGiven(name));
     problems.push(...missing.map((name) => `${name} must be set with RAMP_PROVIDER=http.`));
   }
-  if (isGiven('AUTH_SECRET') && isGiven('AUTH_JWKS_URL')) {
+  if (isGiven('AUTH_SECRETS') && isGiven('AUTH_JWKS_URL')) {
     problems.push(
-      'AUTH_SECRET and AUTH_JWKS_URL are both set: tokens are verified one way only. Remove one.',
+      'AUTH_SECRETS and AUTH_JWKS_URL are both set: tokens are verified one way only. Remove one.',
     );
   }
   if (values.DOCUMENTS === 'trusted' && !isGiven('TRUSTED_DOCUMENTS')) {

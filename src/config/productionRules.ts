@@ -35,9 +35,9 @@ function findMissing(values: Values, isGiven: ReadSettings['isGiven']): string[]
   const problems = required
     .filter((name) => !isGiven(name))
     .map((name) => `${name} must be set in production. ${SETTINGS[name].description}`);
-  if (!isGiven('AUTH_SECRET') && !isGiven('AUTH_JWKS_URL')) {
+  if (!isGiven('AUTH_SECRETS') && !isGiven('AUTH_JWKS_URL')) {
     problems.push(
-      'AUTH_SECRET or AUTH_JWKS_URL is required in production: without one, callers cannot be authenticated.',
+      'AUTH_SECRETS or AUTH_JWKS_URL is required in production: without one, callers cannot be authenticated.',
     );
   }
   if (!isGiven('TRUSTED_PROXY_HOPS')) {
@@ -72,7 +72,7 @@ interface NamedSecret {
 function secretsOf(values: Values): NamedSecret[] {
   const all: { name: SettingName; values: readonly (string | undefined)[]; isOurs: boolean }[] = [
     { name: 'APP_SECRET', values: [values.APP_SECRET], isOurs: true },
-    { name: 'AUTH_SECRET', values: [values.AUTH_SECRET], isOurs: true },
+    { name: 'AUTH_SECRETS', values: values.AUTH_SECRETS ?? [], isOurs: true },
     { name: 'SEALING_SECRETS', values: sealingSecretsOf(values), isOurs: true },
     { name: 'RAMP_CALLBACK_SECRETS', values: values.RAMP_CALLBACK_SECRETS ?? [], isOurs: true },
     { name: 'RAMP_API_KEY', values: [values.RAMP_API_KEY], isOurs: false },

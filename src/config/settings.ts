@@ -192,16 +192,17 @@ export const SETTINGS = {
     'The first part of the names of the transparency logs. Give a new one after a restore of an older backup. Default: what ' +
       'they have; at first the host of PUBLIC_URL, and /logs.',
   ),
-  AUTH_SECRET: setting(
-    secretText.optional(),
+  AUTH_SECRETS: setting(
+    secretTexts.optional(),
     null,
-    'Shared secret that bearer tokens (HS256) are verified with. Default on embedded defaults: generated.',
+    'What bearer tokens (HS256) are signed with, separated by commas while one replaces another: each of them verifies. ' +
+      'Default on embedded defaults: generated.',
     { secret: true },
   ),
   AUTH_JWKS_URL: setting(
     httpUrl.optional(),
     null,
-    "Address of your identity provider's keys, instead of AUTH_SECRET (RS256, ES256, EdDSA).",
+    "Address of your identity provider's keys, instead of AUTH_SECRETS (RS256, ES256, EdDSA).",
   ),
   AUTH_ISSUER: setting(text, 'asset-token-marketplace', 'The "iss" that bearer tokens must have.'),
   AUTH_AUDIENCE: setting(text, 'asset-token-marketplace', 'The "aud" that bearer tokens must have.'),

@@ -6,7 +6,14 @@
  * `alg: none` is never read.
  */
 import { createSecretKey } from 'node:crypto';
-import { errors, jwtVerify, SignJWT, type JWTPayload, type JWTVerifyGetKey } from 'jose';
+import {
+  errors,
+  jwtVerify,
+  SignJWT,
+  type JWTPayload,
+  type JWTVerifyGetKey,
+  type JWTVerifyOptions,
+} from 'jose';
 import type { Clock } from '../lib/clock.ts';
 import { DomainError, messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -52,10 +59,12 @@ export interface TokenRules {
   maxLifetimeSeconds?: number;
 }
 
-export type TokenKey = { secret: string; jwksUrl?: undefined } | { jwksUrl: string; secret?: undefined };
+/** Each of the secrets verifies, so that one can replace another while its tokens live on. */
+export type TokenKey =
+  { secrets: readonly string[]; jwksUrl?: undefined } | { jwksUrl: string; secrets?: undefined };
 
 /**
- * A token that `createTokenVerifier` with the same secret, issuer and audience accepts.
+ * A token that `createTokenVerifier` with this secret among its own and the same issuer and audience accepts.
  */
 export async function signToken(
   options: TokenClaims & { secret: string; now: Clock['now'] },
@@ -89,7 +98,7 @@ export function createTokenVerifier(
     }
     try {
       const now = options.now();
-      const { payload } = await jwtVerify(token, keys, {
+      const payload = await verifyWithAny(token, keys, {
         algorithms,
         issuer: options.issuer,
         audience: options.audience,
@@ -113,13 +122,28 @@ function isOver({ expiresAt }: Caller, nowMs: number): boolean {
 }
 
 function keysOf(
-  { secret, jwksUrl }: TokenKey,
+  { secrets, jwksUrl }: TokenKey,
   log?: Pick<Logger, 'warn'>,
-): { keys: JWTVerifyGetKey; algorithms: string[] } {
-  if (secret === undefined) return { keys: createProviderKeys(jwksUrl, log), algorithms: JWKS_ALGORITHMS };
+): { keys: JWTVerifyGetKey[]; algorithms: string[] } {
+  if (secrets === undefined) return { keys: [createProviderKeys(jwksUrl, log)], algorithms: JWKS_ALGORITHMS };
   // Imported once: jose would import the bytes again for each token.
-  const key = createSecretKey(secretKey(secret));
-  return { keys: async () => key, algorithms: SECRET_ALGORITHMS };
+  const keys = secrets.map((secret) => createSecretKey(secretKey(secret)));
+  return { keys: keys.map((key) => async () => key), algorithms: SECRET_ALGORITHMS };
+}
+
+/** @throws the error about the last key, which is the same about each but for the signature */
+async function verifyWithAny(
+  token: string,
+  [key, ...others]: readonly JWTVerifyGetKey[],
+  rules: JWTVerifyOptions,
+): Promise<JWTPayload> {
+  if (key === undefined) throw new Error('No key verifies tokens.');
+  try {
+    return (await jwtVerify(token, key, rules)).payload;
+  } catch (error) {
+    if (others.length === 0 || !(error instanceof errors.JWSSignatureVerificationFailed)) throw error;
+    return verifyWithAny(token, others, rules);
+  }
 }
 
 function secretKey(secret: string): Uint8Array {

@@ -28,7 +28,8 @@ export async function signDevelopmentToken(
   subject: string = DEVELOPMENT_SUBJECTS[role],
   expiresInSeconds: number = Math.min(DEFAULT_LIFETIME_SECONDS, config.AUTH_MAX_TOKEN_SECONDS),
 ): Promise<string> {
-  if (config.AUTH_SECRET === null) {
+  const [secret] = config.AUTH_SECRETS ?? [];
+  if (secret === undefined) {
     throw new StartupError('AUTH_JWKS_URL is set: tokens come from your identity provider, not from here.');
   }
   if (expiresInSeconds > config.AUTH_MAX_TOKEN_SECONDS) {
@@ -38,7 +39,7 @@ export async function signDevelopmentToken(
     );
   }
   return signToken({
-    secret: config.AUTH_SECRET,
+    secret,
     issuer: config.AUTH_ISSUER,
     audience: config.AUTH_AUDIENCE,
     subject,

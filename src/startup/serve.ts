@@ -23,6 +23,7 @@ import { isLoopback } from '../lib/hosts.ts';
 import type { Stops } from './runProcess.ts';
 import { findRegistration, watchRetirements } from '../resolvers/operations/watchRetirements.ts';
 import { ROLES } from '../identity/roles.ts';
+import type { TokenKey } from '../identity/tokens.ts';
 import { GRAPHIQL_EXAMPLES } from '../schema/examples.ts';
 import { schema } from '../schema/index.ts';
 import { welcome } from './welcome.ts';
@@ -172,10 +173,10 @@ async function documentRules(config: Config, log: Logger): Promise<DocumentRules
   return { trusted, trustedOnly: which === 'trusted' };
 }
 
-function tokenKey(config: Config): { secret: string } | { jwksUrl: string } {
-  return config.AUTH_SECRET === null
+function tokenKey(config: Config): TokenKey {
+  return config.AUTH_SECRETS === null
     ? { jwksUrl: config.AUTH_JWKS_URL ?? '' }
-    : { secret: config.AUTH_SECRET };
+    : { secrets: config.AUTH_SECRETS };
 }
 
 function originsOf({ ALLOWED_ORIGINS: origins }: Config): '*' | readonly string[] {

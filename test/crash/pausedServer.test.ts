@@ -39,7 +39,7 @@ beforeAll(async () => {
       DATABASE_URL: database.url,
       DATA_DIR: folder,
       PORT: String(port),
-      AUTH_SECRET: SECRET,
+      AUTH_SECRETS: SECRET,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
     // A session of its own, because in a session with a stopped process the system hangs up all processes

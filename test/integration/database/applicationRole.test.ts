@@ -69,7 +69,7 @@ const opened = async (
       LEDGER_NETWORK: 'embedded',
       LEDGER_SECRET_KEY: generateSecretKey(randomBytes),
       APP_SECRET: secret(),
-      AUTH_SECRET: secret(),
+      AUTH_SECRETS: secret(),
       PUBLIC_URL: 'https://api.example',
       RAMP_EXCHANGE_RATES: 'KES=0.02',
       APPROVALS: 'off',

@@ -189,7 +189,7 @@ describe('shell', () => {
         HOST: hostname,
         PORT: port,
         DATABASE_URL: marketplace.database.url,
-        AUTH_SECRET: auth.secret,
+        AUTH_SECRETS: auth.secret,
         AUTH_ISSUER: auth.issuer,
         AUTH_AUDIENCE: auth.audience,
         LEDGER_SECRET_KEY: custodySecretKey,

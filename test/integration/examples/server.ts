@@ -15,7 +15,7 @@ import { createTestDatabase } from '../../support/database/database.ts';
 import { pathOf } from '../../support/run/programs.ts';
 
 export const EXAMPLES = fileURLToPath(new URL('../../../examples/', import.meta.url));
-const AUTH_SECRET = 'the bearer secret of these tests, which is long enough';
+const AUTH_SECRET = 'the bearer secret of these tests is long enough';
 
 /** Operations of the test itself, which make data for the examples to read. */
 const SETUP = `
@@ -71,7 +71,7 @@ export async function prepareServer(): Promise<ServerProcess> {
           DATA_DIR: folder,
           DATABASE_URL: database.url,
           PORT: String(port),
-          AUTH_SECRET,
+          AUTH_SECRETS: AUTH_SECRET,
           DOCUMENTS: 'trusted',
           TRUSTED_DOCUMENTS: documents,
           LOG_LEVEL: 'warn',

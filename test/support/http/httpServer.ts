@@ -17,8 +17,10 @@ import { NetworkRefusal, NetworkUnavailable } from '../../../src/ledger/network/
 import { createBuilder } from '../../../src/schema/core/createBuilder.ts';
 import { beneficiary, note } from '../../../src/schema/core/text.ts';
 
+const secret = 'a secret of the tests that is long enough';
 export const IDENTITY = {
-  secret: 'a secret of the tests that is long enough',
+  secret,
+  secrets: [secret],
   issuer: 'https://issuer.test',
   audience: 'marketplace',
 };

@@ -18,8 +18,10 @@ import { embeddedNetworkOn } from '../platform.ts';
 import { warehouseOptions } from '../../../devnet/platform.ts';
 import { testLimits } from './httpServer.ts';
 
+const secret = 'a bearer secret for tests of more than 32 bytes';
 export const auth = {
-  secret: 'a bearer secret for tests, of more than 32 bytes',
+  secret,
+  secrets: [secret],
   issuer: 'tests',
   audience: 'tests',
 };

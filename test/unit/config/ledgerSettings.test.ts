@@ -52,7 +52,7 @@ const inProduction = (environment: Environment): Environment => ({
   DATABASE_URL: 'postgres://user:V7kq2Lm9Xz4c@db.example/app?sslmode=require',
   PUBLIC_URL: 'https://api.example',
   APP_SECRET: randomBytes(32).toString('base64'),
-  AUTH_SECRET: randomBytes(32).toString('base64'),
+  AUTH_SECRETS: randomBytes(32).toString('base64'),
   RAMP_EXCHANGE_RATES: 'KES=129.5',
   APPROVALS: 'required',
   TRUSTED_PROXY_HOPS: '0',

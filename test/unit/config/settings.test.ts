@@ -58,7 +58,7 @@ describe('loadConfig', () => {
       DATA_DIR,
       PORT: 'eighty',
       LEDGER_NETWORK: 'moonbase',
-      AUTH_SECRET: 'hunter2',
+      AUTH_SECRETS: 'hunter2',
       DATABASE_URL: 'mysql://root:hunter2@localhost/db',
       MUTATION_WAIT_MS: '-1',
     };
@@ -66,7 +66,7 @@ describe('loadConfig', () => {
       () => '',
       (error: Error) => error.message,
     );
-    for (const name of ['PORT', 'LEDGER_NETWORK', 'AUTH_SECRET', 'DATABASE_URL', 'MUTATION_WAIT_MS']) {
+    for (const name of ['PORT', 'LEDGER_NETWORK', 'AUTH_SECRETS', 'DATABASE_URL', 'MUTATION_WAIT_MS']) {
       expect(message).toContain(name);
     }
     expect(message).toContain('"eighty"');
@@ -103,7 +103,7 @@ describe('loadConfig', () => {
   it('refuses unsafe defaults in production and says which setting is missing', async () => {
     const production = loadConfig({ DATA_DIR, NODE_ENV: 'production' });
     await expect(production).rejects.toThrow(
-      /DATABASE_URL[^]*LEDGER_SECRET_KEY[^]*APP_SECRET[^]*AUTH_SECRET/,
+      /DATABASE_URL[^]*LEDGER_SECRET_KEY[^]*APP_SECRET[^]*AUTH_SECRETS/,
     );
   });
 
@@ -117,7 +117,7 @@ describe('loadConfig', () => {
     LEDGER_SECRET_KEY: generateSecretKey(randomBytes),
     PUBLIC_URL: 'https://api.example',
     APP_SECRET: strong(),
-    AUTH_SECRET: strong(),
+    AUTH_SECRETS: strong(),
     RAMP_EXCHANGE_RATES: 'KES=129.5',
     APPROVALS: 'required',
     TRUSTED_PROXY_HOPS: '0',
@@ -161,7 +161,7 @@ describe('loadConfig', () => {
     'PUBLIC_URL',
     'APPROVALS',
     'APP_SECRET',
-    'AUTH_SECRET',
+    'AUTH_SECRETS',
     'RAMP_EXCHANGE_RATES',
     'TRUSTED_PROXY_HOPS',
   ])('names %s when it is missing in production', async (name) => {
@@ -171,11 +171,11 @@ describe('loadConfig', () => {
 
   it.each([
     ['APP_SECRET', 'a'.repeat(40)],
-    ['AUTH_SECRET', 'please-change-me-before-production-0123'],
-    ['AUTH_SECRET', 'correct horse battery Password staple'],
-    ['AUTH_SECRET', 'too short'],
-    ['AUTH_SECRET', 'abcdefghijklmnopqrstuvwxyz0123456789'],
-    ['AUTH_SECRET', 'k3Xq9ZpL0vTb7WnRk3Xq9ZpL0vTb7WnRk3Xq9'],
+    ['AUTH_SECRETS', 'please-change-me-before-production-0123'],
+    ['AUTH_SECRETS', 'correct horse battery Password staple'],
+    ['AUTH_SECRETS', 'too short'],
+    ['AUTH_SECRETS', 'abcdefghijklmnopqrstuvwxyz0123456789'],
+    ['AUTH_SECRETS', 'k3Xq9ZpL0vTb7WnRk3Xq9ZpL0vTb7WnRk3Xq9'],
     ['METRICS_TOKEN', 'a'.repeat(40)],
     ['DATABASE_URL', 'postgres://app:app@127.0.0.1/app'],
     ['DATABASE_DIRECT_URL', 'postgres://app:default@127.0.0.1/app'],
@@ -208,7 +208,7 @@ describe('loadConfig', () => {
 
   it('refuses one secret for two purposes in production', async () => {
     const one = strong();
-    await expect(loadConfig(production({ APP_SECRET: one, AUTH_SECRET: one }))).rejects.toThrow('the same');
+    await expect(loadConfig(production({ APP_SECRET: one, AUTH_SECRETS: one }))).rejects.toThrow('the same');
   });
 
   it('lets APP_SECRET be one of the sealing secrets, so that another can take its place', async () => {
@@ -216,8 +216,8 @@ describe('loadConfig', () => {
     const secrets = { APP_SECRET: app, SEALING_SECRETS: `${app},${fresh}` };
     expect((await loadConfig(production(secrets))).sealingSecrets).toEqual([app, fresh, app]);
     expect((await loadConfig(production({ APP_SECRET: app }))).sealingSecrets).toEqual([app]);
-    const shared = production({ APP_SECRET: app, AUTH_SECRET: fresh, SEALING_SECRETS: fresh });
-    await expect(loadConfig(shared)).rejects.toThrow('AUTH_SECRET and SEALING_SECRETS are the same');
+    const shared = production({ APP_SECRET: app, AUTH_SECRETS: fresh, SEALING_SECRETS: fresh });
+    await expect(loadConfig(shared)).rejects.toThrow('AUTH_SECRETS and SEALING_SECRETS are the same');
   });
 
   it.each([
@@ -254,8 +254,8 @@ describe('loadConfig', () => {
     ['ALLOWED_ORIGINS', 'https://app.example,*', 'any page'],
     ['LOG_LEVEL', 'silent', 'would not be seen'],
   ])('refuses %s=%s in production', async (name, value, reason) => {
-    const { AUTH_SECRET: secret, ...rest } = production({ [name]: value });
-    const settings = name === 'AUTH_JWKS_URL' ? rest : { ...rest, AUTH_SECRET: secret };
+    const { AUTH_SECRETS: secret, ...rest } = production({ [name]: value });
+    const settings = name === 'AUTH_JWKS_URL' ? rest : { ...rest, AUTH_SECRETS: secret };
     const refusal = loadConfig({
       RAMP_PROVIDER: 'http',
       RAMP_URL: 'https://ramp.example',
@@ -293,10 +293,10 @@ describe('loadConfig', () => {
   });
 
   it.each([
-    ['RAMP_CALLBACK_SECRETS', 'AUTH_SECRET'],
+    ['RAMP_CALLBACK_SECRETS', 'AUTH_SECRETS'],
     ['RAMP_API_KEY', 'APP_SECRET'],
     ['RAMP_API_KEY', 'RAMP_CALLBACK_SECRETS'],
-    ['DATABASE_URL', 'AUTH_SECRET'],
+    ['DATABASE_URL', 'AUTH_SECRETS'],
     ['DATABASE_MIGRATION_URL', 'DATABASE_URL'],
   ])('refuses one secret for %s and %s in production', async (one, other) => {
     const secret = strong();
@@ -338,7 +338,7 @@ describe('loadConfig', () => {
 
   it('names what is missing in production together with what is wrong', async () => {
     const production = loadConfig({ DATA_DIR, NODE_ENV: 'production', PORT: 'eighty' });
-    await expect(production).rejects.toThrow(/PORT[^]*DATABASE_URL[^]*AUTH_SECRET/);
+    await expect(production).rejects.toThrow(/PORT[^]*DATABASE_URL[^]*AUTH_SECRETS/);
   });
 
   it('never repeats a password that an address holds', async () => {
@@ -357,9 +357,10 @@ describe('loadConfig', () => {
       DATABASE_URL: 'postgres://user:word@db.example/app',
       LEDGER_SECRET_KEY: generateSecretKey(randomBytes),
       APP_SECRET: 'a'.repeat(32),
-      AUTH_SECRET: 'b'.repeat(32),
+      AUTH_SECRETS: 'b'.repeat(32),
     };
-    expect(await loadConfig(brought)).toMatchObject({ ...brought, databasePassword: null });
+    const read = { ...brought, AUTH_SECRETS: [brought.AUTH_SECRETS], databasePassword: null };
+    expect(await loadConfig(brought)).toMatchObject(read);
     await expect(stat(brought.DATA_DIR)).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
@@ -459,7 +460,7 @@ describe('loadConfig', () => {
   });
 
   it('refuses two ways of verifying tokens', async () => {
-    const both = { DATA_DIR, AUTH_SECRET: 'x'.repeat(32), AUTH_JWKS_URL: 'https://id.example/keys' };
+    const both = { DATA_DIR, AUTH_SECRETS: 'x'.repeat(32), AUTH_JWKS_URL: 'https://id.example/keys' };
     await expect(loadConfig(both)).rejects.toThrow('AUTH_JWKS_URL');
   });
 });

@@ -6,7 +6,8 @@ import { cacheVerifiedTokens } from '../../../src/identity/verifiedTokenCache.ts
 import type { Role } from '../../../src/identity/roles.ts';
 import { createTokenVerifier, signToken } from '../../../src/identity/tokens.ts';
 
-const IDENTITY = { secret: 'a secret of the tests that is long enough', issuer: 'tests', audience: 'tests' };
+const secret = 'a secret of the tests that is long enough';
+const IDENTITY = { secret, secrets: [secret], issuer: 'tests', audience: 'tests' };
 const START_MS = 1_700_000_000_000;
 
 function clock() {

@@ -22,7 +22,7 @@ it.each([
   [{ HOST: '0.0.0.0' }, []],
   [{ HOST: '::' }, []],
   [{ HOST: '192.0.2.1' }, []],
-  [{ AUTH_SECRET: 'a secret of an identity provider, for tests' }, []],
+  [{ AUTH_SECRETS: 'the secret of an identity provider in tests' }, []],
 ])('with %o the page has the tokens of these roles: %o', async (settings, roles) => {
   const { tokens } = await graphiqlOptions(await loadConfig({ DATA_DIR: folder, ...settings }));
   expect(Object.keys(tokens)).toEqual(roles);
