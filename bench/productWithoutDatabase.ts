@@ -12,10 +12,12 @@ import { defaultLimits } from '../src/limits/limits.ts';
 import { createRateLimits } from '../src/limits/rateLimits.ts';
 import { createBuilder } from '../src/schema/core/createBuilder.ts';
 import { beneficiary } from '../src/schema/core/text.ts';
+import { keepTickShape } from '../src/startup/keepTickShape.ts';
 import { IDENTITY } from './mutationToken.ts';
 
 const BEYOND_ONE_MACHINE = 1_000_000_000;
 
+keepTickShape();
 await serve();
 
 async function serve(): Promise<void> {
