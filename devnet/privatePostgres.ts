@@ -3,7 +3,7 @@
  * on the same port.
  */
 import { execFile } from 'node:child_process';
-import { chmod, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { chmod, mkdtemp, rm, stat } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -13,6 +13,7 @@ import { isAlive } from '../src/db/embedded/cluster.ts';
 import { freePort } from '../src/db/embedded/freePort.ts';
 import { migrate, type MigrationSet } from '../src/db/migrate.ts';
 import { memoryFolder } from './memoryFolder.ts';
+import { serverPidOf } from './serverPid.ts';
 
 const DATABASE = 'marketplace';
 /** A process ends within moments after the signal, on a busy machine within seconds. */
@@ -58,10 +59,6 @@ export async function startPrivatePostgres(
     });
   const data = join(folder, 'postgres');
   const copy = join(folder, 'copy');
-  const readPid = async () => {
-    const text = await readFile(join(data, 'postmaster.pid'), 'utf8').catch(() => null);
-    return text === null ? null : Number(text.split('\n')[0]);
-  };
   let server = open();
   await server.initialise();
   await server.start();
@@ -72,9 +69,9 @@ export async function startPrivatePostgres(
   return {
     url,
     async crash() {
-      const pid = await readPid();
+      const pid = await serverPidOf(data);
       // The server may have ended after it could not write.
-      if (pid === null || !isAlive(pid)) return;
+      if (!isAlive(pid)) return;
       process.kill(pid, 'SIGQUIT');
       for (let looks = 0; isAlive(pid); looks++) {
         if (looks === MAX_LOOKS) throw new Error(`PostgreSQL ${pid} did not quit`);
@@ -89,7 +86,7 @@ export async function startPrivatePostgres(
     saveCopy: () => copyFolder(data, copy),
     restore: () => copyFolder(copy, data),
     async limitFiles(bytes) {
-      const pid = await readPid();
+      const pid = await serverPidOf(data);
       // Runs as the server's own user, who needs no right for a soft limit.
       const { uid, gid } = await stat(`/proc/${pid}`);
       await run('prlimit', [`--pid=${pid}`, `--fsize=${bytes}:`], { uid, gid });

@@ -20,6 +20,7 @@ import { SETTINGS } from '../../../src/config/settings.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
 import { watchRetirements } from '../../../src/resolvers/operations/watchRetirements.ts';
 import { custodySecretKey } from '../../../devnet/platform.ts';
+import { onlyWith } from '../../../devnet/runToEnd.ts';
 import { documentedBlocks, ROOT, type Block } from '../../support/docs/blocks.ts';
 import { buy, developer, mutate, payloadOf, projectInput } from '../../support/http/creditTrade.ts';
 import { auth, startMarketplace, type Marketplace, type TestCaller } from '../../support/http/marketplace.ts';
@@ -183,9 +184,7 @@ describe('shell', () => {
     const { host, hostname, port } = new URL(marketplace.url);
     const shell = spawn('bash', ['-c', `set -eo pipefail\n${text.replaceAll('localhost:4000', host)}`], {
       cwd: folder,
-      env: {
-        PATH: process.env['PATH'],
-        HOME: process.env['HOME'],
+      env: onlyWith({
         HOST: hostname,
         PORT: port,
         DATABASE_URL: marketplace.database.url,
@@ -193,8 +192,8 @@ describe('shell', () => {
         AUTH_ISSUER: auth.issuer,
         AUTH_AUDIENCE: auth.audience,
         LEDGER_SECRET_KEY: custodySecretKey,
-        TOKEN: variables['tokenAddress'],
-      },
+        TOKEN: variables['tokenAddress'] ?? '',
+      }),
     });
     let output = '';
     for (const stream of [shell.stdout, shell.stderr]) {

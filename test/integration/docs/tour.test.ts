@@ -10,6 +10,7 @@ import { expect, it } from 'vitest';
 import { freePort } from '../../../src/db/embedded/freePort.ts';
 import { blocksOf, ROOT } from '../../support/docs/blocks.ts';
 import { memoryFolder } from '../../../devnet/memoryFolder.ts';
+import { onlyWith } from '../../../devnet/runToEnd.ts';
 
 /** Time for two starts and a first cluster on a busy machine. */
 const TIMEOUT_MS = 180_000;
@@ -30,14 +31,12 @@ it('runs the tour to the letter', { timeout: TIMEOUT_MS }, async () => {
   try {
     const shell = spawn('bash', ['-c', script], {
       cwd: fileURLToPath(ROOT),
-      env: {
-        PATH: process.env['PATH'],
-        HOME: process.env['HOME'],
+      env: onlyWith({
         TMPDIR: folder,
         DATA_DIR: join(folder, 'data'),
         PORT: String(port),
         API_URL: `http://localhost:${port}/graphql`,
-      },
+      }),
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     let [output, problems] = ['', ''];

@@ -8,6 +8,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { onlyWith } from '../../../devnet/runToEnd.ts';
 import { generate } from '../../../examples/web/codegen.ts';
 import { EXAMPLES, prepareServer, type ServerProcess } from './server.ts';
 
@@ -54,10 +55,10 @@ afterAll(() => server.remove());
  * Runs a program to its end.
  * @returns its lines of JSON
  */
-async function run(command: string, args: string[], env: NodeJS.Dict<string>): Promise<unknown[]> {
+async function run(command: string, args: string[], env: Record<string, string>): Promise<unknown[]> {
   const child = spawn(command, args, {
     cwd: ROOT,
-    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], API_URL: server.url, ...env },
+    env: onlyWith({ API_URL: server.url, ...env }),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let [output, problems] = ['', ''];
@@ -138,12 +139,8 @@ describe('the example', { timeout: TIMEOUT_MS }, () => {
   });
 
   it('follower: every retirement once, over a crash of the server and one of its own', async () => {
-    const env = {
-      PATH: process.env['PATH'],
-      HOME: process.env['HOME'],
-      API_URL: server.url,
-      CURSOR_FILE: join(server.folder, 'cursor.txt'),
-    };
+    const cursorFile = join(server.folder, 'cursor.txt');
+    const env = onlyWith({ API_URL: server.url, CURSOR_FILE: cursorFile });
     let output = '';
     const follow = () => {
       const child = spawn(process.execPath, ['--import', 'tsx', 'examples/follower/main.ts'], {
@@ -159,7 +156,7 @@ describe('the example', { timeout: TIMEOUT_MS }, () => {
       expect.poll(() => seenOf(name).length, { timeout: TIMEOUT_MS }).toBeGreaterThan(0);
 
     // A cursor of a history that the server never had: the follower begins again.
-    await writeFile(env.CURSOR_FILE, '7.0badcafe');
+    await writeFile(cursorFile, '7.0badcafe');
     let follower = follow();
     try {
       await retire('follower', 'before', 1);
@@ -170,7 +167,7 @@ describe('the example', { timeout: TIMEOUT_MS }, () => {
       await sees('after the server');
       // If it is killed before it keeps its cursor, it may print the last record again.
       const { cursor } = seenOf('after the server')[0] ?? {};
-      await expect.poll(() => readFile(env.CURSOR_FILE, 'utf8'), { timeout: TIMEOUT_MS }).toBe(cursor);
+      await expect.poll(() => readFile(cursorFile, 'utf8'), { timeout: TIMEOUT_MS }).toBe(cursor);
       follower.kill('SIGKILL');
       await once(follower, 'close');
       await retire('follower', 'while it was stopped', 1);

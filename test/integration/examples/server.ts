@@ -7,6 +7,7 @@ import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { onlyWith } from '../../../devnet/runToEnd.ts';
 import { freePort } from '../../../src/db/embedded/freePort.ts';
 import { signToken } from '../../../src/identity/tokens.ts';
 import type { Role } from '../../../src/identity/roles.ts';
@@ -65,8 +66,7 @@ export async function prepareServer(): Promise<ServerProcess> {
     folder,
     async start() {
       child = spawn(process.execPath, [pathOf('src/main.ts')], {
-        env: {
-          PATH: process.env['PATH'],
+        env: onlyWith({
           HOME: folder,
           DATA_DIR: folder,
           DATABASE_URL: database.url,
@@ -75,7 +75,7 @@ export async function prepareServer(): Promise<ServerProcess> {
           DOCUMENTS: 'trusted',
           TRUSTED_DOCUMENTS: documents,
           LOG_LEVEL: 'warn',
-        },
+        }),
         stdio: ['ignore', 'pipe', 'inherit'],
       });
       const ended = once(child, 'close').then(() => Promise.reject(new Error('the server has ended')));

@@ -12,6 +12,8 @@ import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { freePort } from '../../../src/db/embedded/freePort.ts';
 import { memoryFolder } from '../../../devnet/memoryFolder.ts';
+import { onlyWith } from '../../../devnet/runToEnd.ts';
+import { serverPidOf } from '../../../devnet/serverPid.ts';
 
 const BUILD = fileURLToPath(new URL('../../../scripts/build.mjs', import.meta.url));
 const run = promisify(execFile);
@@ -36,9 +38,9 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-function start(environment: NodeJS.Dict<string>) {
+function start(environment: Record<string, string>) {
   const child = spawn(process.execPath, [join(built, 'main.js')], {
-    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], DATA_DIR: folder, ...environment },
+    env: onlyWith({ DATA_DIR: folder, ...environment }),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let output = '';
@@ -116,9 +118,8 @@ describe('the server', () => {
       const server = start({ PORT: String(await freePort()), HOST: '127.0.0.1' });
       try {
         await untilUp(server);
-        const [pid] = (await readFile(join(folder, 'postgres/postmaster.pid'), 'utf8')).split('\n');
         // A disk without room ends it as well.
-        process.kill(Number(pid), 'SIGKILL');
+        process.kill(await serverPidOf(join(folder, 'postgres')), 'SIGKILL');
         expect(await server.ended).toBe(1);
         expect(server.output()).toMatch(/The embedded PostgreSQL in .* has ended.*start again/);
       } finally {

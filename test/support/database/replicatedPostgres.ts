@@ -4,7 +4,7 @@
  * pg_basebackup.
  */
 import { execFile } from 'node:child_process';
-import { appendFile, chmod, chown, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, chmod, chown, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -14,6 +14,7 @@ import { isAlive } from '../../../src/db/embedded/cluster.ts';
 import { freePort } from '../../../src/db/embedded/freePort.ts';
 import { migrate } from '../../../src/db/migrate.ts';
 import { memoryFolder } from '../../../devnet/memoryFolder.ts';
+import { serverPidOf } from '../../../devnet/serverPid.ts';
 
 const DATABASE = 'marketplace';
 const CREDENTIALS = 'postgres:test';
@@ -136,9 +137,8 @@ async function makeServer(programs: Programs, data: string): Promise<PostgresSer
     stop: () => control('stop', '--mode=fast'),
     promote: () => control('promote'),
     async kill() {
-      const text = await readFile(join(data, 'postmaster.pid'), 'utf8').catch(() => '');
-      const postmaster = Number(text.split('\n')[0]);
-      if (!(postmaster > 0) || !isAlive(postmaster)) return;
+      const postmaster = await serverPidOf(data);
+      if (!isAlive(postmaster)) return;
       const { stdout } = await exec('pgrep', ['-P', String(postmaster)]).catch(() => ({ stdout: '' }));
       const pids = [postmaster, ...stdout.split('\n').filter(Boolean).map(Number)];
       for (const pid of pids) if (isAlive(pid)) process.kill(pid, 'SIGKILL');
