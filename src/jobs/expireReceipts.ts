@@ -176,7 +176,7 @@ async function decide(
 }
 
 /** Locks the receipts still active: no other run begins to expire them until the transaction ends. */
-const lockActive = hotSelect(
+export const lockActive = hotSelect(
   new QueryBuilder()
     .select({ id: receipts.id })
     .from(receipts)

@@ -2,7 +2,6 @@
  * Leases on due rows: a holder keeps its lease, loses it when it stops renewing, and a renewal does not touch
  * rows decided meanwhile.
  */
-import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { eq, isNull, sql } from 'drizzle-orm';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -10,6 +9,7 @@ import { openDatabase } from '../../../src/db/connection.ts';
 import { createLeases, LEASE_MS, reschedule } from '../../../src/db/leases.ts';
 import { expiryRuns } from '../../../src/db/tables/index.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { addRun } from '../../support/database/expiryRun.ts';
 
 let database: TestDatabase;
 beforeEach(async () => {
@@ -27,17 +27,7 @@ const leases = (db = database.handle.db) =>
     onError: (error) => errors.push(error),
   });
 
-async function addDue(): Promise<string> {
-  const id = randomUUID();
-  await database.handle.db.insert(expiryRuns).values({
-    id,
-    trigger: 'MANUAL',
-    requestedBy: 'a test',
-    startedAt: new Date(),
-    dueAt: sql`now()`,
-  });
-  return id;
-}
+const addDue = () => addRun(database.handle.db);
 
 async function dueInMs(id: string): Promise<number> {
   const [row] = await database.handle.db

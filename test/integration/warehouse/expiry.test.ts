@@ -1,7 +1,6 @@
 /**
  * The expiry job: each run handles every due receipt once, whatever other runs or stopped instances do.
  */
-import { randomUUID } from 'node:crypto';
 import { and, eq, sql } from 'drizzle-orm';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
@@ -18,6 +17,7 @@ import type { EmbeddedNetwork } from '../../support/embeddedNetwork.ts';
 import { NetworkUnavailable, type LedgerNetwork } from '../../../src/ledger/network/port.ts';
 import { STORAGE_SECONDS } from '../../../src/resolvers/warehouse/createDeposit.ts';
 import { changePastRules, createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { addRun } from '../../support/database/expiryRun.ts';
 import { hasLockWait } from '../../support/database/lockWaits.ts';
 import { insertDueReceipts } from '../../support/database/receipts.ts';
 import { withFaults, type FaultPlan } from '../../support/faults/faultyNetwork.ts';
@@ -94,18 +94,9 @@ async function runOnce(requestedBy = 'a test'): Promise<ExpiryRun> {
 }
 
 /** A run that the test itself sweeps: the workers don't take it before its due time. */
-async function runOfTest(): Promise<ExpiryRun> {
-  const values = { id: randomUUID(), trigger: 'MANUAL', requestedBy: 'a test' } as const;
-  const times = { startedAt: sql`now()`, dueAt: sql`now() + interval '5 minutes'` };
-  const [run] = await database.handle.db
-    .insert(expiryRuns)
-    .values({ ...values, ...times })
-    .returning();
-  if (!run) throw new Error('the run was not inserted');
-  return run;
-}
+const runOfTest = async () => ({ id: await addRun(database.handle.db, '5 minutes') });
 
-async function finished(run: ExpiryRun | null): Promise<ExpiryRun> {
+async function finished(run: Pick<ExpiryRun, 'id'> | null): Promise<ExpiryRun> {
   const id = run?.id ?? '';
   await expect.poll(async () => (await findRun(platform.dependencies, id))?.endedAt).toBeInstanceOf(Date);
   const done = await findRun(platform.dependencies, id);
@@ -238,7 +229,7 @@ describe('a run', () => {
       await expect.poll(async () => (await stateOf(goodId))?.state).toBe('EXPIRED');
     }
     await sweep(platform.dependencies, { id });
-    await finished({ id } as ExpiryRun);
+    await finished({ id });
     expect(await countRun(platform.dependencies, id)).toMatchObject({ expired: 4, failed: 0 });
   });
 
@@ -261,7 +252,7 @@ describe('a run', () => {
     // Once for the page, and once for each of the first receipts.
     expect(Number(tries?.last_value)).toBeLessThan(due.length);
     await sweep(platform.dependencies, { id });
-    await finished({ id } as ExpiryRun);
+    await finished({ id });
     expect(await countRun(platform.dependencies, id)).toMatchObject({ expired: 9, failed: 0 });
   });
 
@@ -299,9 +290,9 @@ describe('a run', () => {
             : { tokenAddress, isExpired: true, status: 'EXPIRED' },
         ),
     };
-    const run = await runOfTest();
-    await sweep({ ...platform.dependencies, network: answering }, run);
-    expect(await countRun(platform.dependencies, run.id)).toMatchObject({ notDue: 1, expired: 1 });
+    const { id } = await runOfTest();
+    await sweep({ ...platform.dependencies, network: answering }, { id });
+    expect(await countRun(platform.dependencies, id)).toMatchObject({ notDue: 1, expired: 1 });
     expect(await stateOf(early?.id ?? '')).toMatchObject({ state: 'ACTIVE' });
     expect(await stateOf(marked?.id ?? '')).toMatchObject({ state: 'EXPIRED', expiredTxHash: null });
     await runOnce();
@@ -332,7 +323,7 @@ describe('a run', () => {
       expiryOf: async (addresses) => {
         const answers = await network.expiryOf(addresses);
         await sweep(platform.dependencies, { id });
-        await finished({ id } as ExpiryRun);
+        await finished({ id });
         return answers;
       },
     };
@@ -413,7 +404,7 @@ describe('a run', () => {
     const sweeping = sweep({ ...platform.dependencies, network: busy }, { id });
     await expect(sweeping).rejects.toThrow('no answer about 1 of 3 receipts');
     await sweep({ ...platform.dependencies, network }, { id });
-    expect(await finished({ id } as ExpiryRun)).toMatchObject({ problem: null });
+    expect(await finished({ id })).toMatchObject({ problem: null });
     expect(await countRun(platform.dependencies, id)).toMatchObject({ expired: 3, failed: 0 });
   });
 

@@ -5,6 +5,7 @@
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Tx } from '../../../src/db/connection.ts';
+import { lockActive } from '../../../src/jobs/expireReceipts.ts';
 import { expiryEffects, finishIfComplete } from '../../../src/jobs/expiryEffects.ts';
 import { requestRun } from '../../../src/jobs/expiryRuns.ts';
 import type { LandedIntent } from '../../../src/ledger/submission/effects.ts';
@@ -35,10 +36,7 @@ const tried = (work: (tx: Tx) => Promise<unknown>) =>
       if (!(error instanceof RolledBack)) throw error;
     });
 
-const lock = (tx: Tx, ids: readonly string[]) =>
-  tx.execute(
-    sql`SELECT id FROM receipts WHERE id = ANY (${`{${ids.join(',')}}`}::uuid[]) ORDER BY id FOR UPDATE`,
-  );
+const lock = (tx: Tx, ids: readonly string[]) => lockActive(tx, { ids: JSON.stringify(ids) });
 
 it('a settlement waits for a sweep of the same receipts, or the sweep for it', async () => {
   const made = await Promise.all([activeReceipt(platform), activeReceipt(platform)]);

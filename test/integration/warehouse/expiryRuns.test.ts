@@ -1,7 +1,6 @@
 /**
  * The worker of expiry runs: when it sweeps a run again, and what a run shows of its failures.
  */
-import { randomUUID } from 'node:crypto';
 import { and, eq, isNull, sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { expiryRuns } from '../../../src/db/tables/index.ts';
@@ -10,6 +9,7 @@ import { countItems, createExpiryWorker, findRun } from '../../../src/jobs/expir
 import { NetworkUnavailable, type ExpiryAnswer } from '../../../src/ledger/network/port.ts';
 import { createIdSource, systemClock } from '../../../src/lib/clock.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { addRun } from '../../support/database/expiryRun.ts';
 import { insertDueReceipts } from '../../support/database/receipts.ts';
 import { listFailures } from '../../support/histories.ts';
 
@@ -38,15 +38,6 @@ function workerOn(expiryOf: typeof notDue, logError: (facts: object) => void = (
   } as unknown as Parameters<typeof createExpiryWorker>[0]);
 }
 
-async function addRun(dueIn = '0 s'): Promise<string> {
-  const id = randomUUID();
-  const times = { startedAt: sql`now()`, dueAt: sql`now() + ${dueIn}::interval` };
-  await database.handle.db
-    .insert(expiryRuns)
-    .values({ id, trigger: 'MANUAL', requestedBy: 'test', ...times });
-  return id;
-}
-
 const makeDue = (id: string) =>
   database.handle.db
     .update(expiryRuns)
@@ -56,13 +47,13 @@ const makeDue = (id: string) =>
 const runOf = (id: string) => findRun(database.handle, id);
 
 it('a run is swept at once that was due long after any delay, as the database’s clock was set back', async () => {
-  const id = await addRun('11 minutes');
+  const id = await addRun(database.handle.db, '11 minutes');
   await workerOn(notDue).drain();
   expect(await runOf(id)).toMatchObject({ endedAt: expect.any(Date) });
 });
 
 it('each sweep without an answer counts, until the run ends without one', async () => {
-  const id = await addRun();
+  const id = await addRun(database.handle.db);
   const down = new NetworkUnavailable('down');
   let asked = 0;
   const worker = workerOn(async (addresses) => {
@@ -75,14 +66,14 @@ it('each sweep without an answer counts, until the run ends without one', async 
   }
   expect(await runOf(id)).toMatchObject({ endedAt: expect.any(Date), problem: null, fruitlessSteps: 12 });
   expect(asked).toBe(13 * DUE);
-  const other = await addRun('1 minute');
+  const other = await addRun(database.handle.db, '1 minute');
   const counts = await countItems(database.handle, [other, id]);
   expect(counts.get(id)).toMatchObject({ examined: DUE, failed: DUE });
   expect(counts.get(other)).toMatchObject({ examined: 0, failed: 0 });
 });
 
 it('a run shows what the network’s adapter says of a failure, and not its cause', async () => {
-  const id = await addRun();
+  const id = await addRun(database.handle.db);
   const down = new NetworkUnavailable('down', { cause: new Error('with the address of a node') });
   await workerOn(() => Promise.reject(down)).drain();
   expect(await runOf(id)).toMatchObject({ problem: 'down' });
@@ -91,7 +82,7 @@ it('a run shows what the network’s adapter says of a failure, and not its caus
 });
 
 it('a sweep that fails after another one has ended it changes the run no more', async () => {
-  const id = await addRun();
+  const id = await addRun(database.handle.db);
   const errors: object[] = [];
   const endedBefore = async () => {
     await database.handle.db
@@ -106,7 +97,7 @@ it('a sweep that fails after another one has ended it changes the run no more', 
 });
 
 it('a run shows its hundred latest failures, the latest first', async () => {
-  const id = await addRun('1 minute');
+  const id = await addRun(database.handle.db, '1 minute');
   await database.handle.sql`INSERT INTO expiry_items (run_id, receipt_id, state, message, decided_at)
     SELECT ${id}, id, 'FAILED', asset_millis, now() + make_interval(secs => (asset_millis * 7 % ${DUE})::int) FROM receipts`;
   const shown = await listFailures(database.handle, id);

@@ -2,13 +2,13 @@
  * The rows that a sweep of many receipts reads while its tables are young: a few for each receipt, however
  * many were examined before.
  */
-import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openDatabase, type DatabaseHandle } from '../../../src/db/connection.ts';
 import { sweep, type SweepNeeds } from '../../../src/jobs/expireReceipts.ts';
 import type { ExpiryAnswer } from '../../../src/ledger/network/port.ts';
 import { createIdSource, systemClock } from '../../../src/lib/clock.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { addRun } from '../../support/database/expiryRun.ts';
 import { insertDueReceipts } from '../../support/database/receipts.ts';
 import { rowsReadBy } from '../../support/database/rowsRead.ts';
 
@@ -53,9 +53,7 @@ it.each([
   ['that are to be marked', { isExpired: true, status: 'ACTIVE' }],
   ['that are being marked', { isExpired: true, status: 'ACTIVE' }],
 ] as const)('receipts %s', async (_name, answer) => {
-  const runId = createIdSource(systemClock).next();
-  await handle.db.execute(sql`INSERT INTO expiry_runs (id, trigger, requested_by, started_at, due_at)
-    VALUES (${runId}, 'MANUAL', 'test', now(), now() + interval '1 hour')`);
+  const runId = await addRun(handle.db, '1 hour');
   const tables = ['expiry_items', 'receipts', 'submissions'];
   const read = await rowsReadBy(handle, tables, (tx) => sweep(depsOf(tx, answer), { id: runId }));
   expect(read / DUE).toBeLessThan(FEW);

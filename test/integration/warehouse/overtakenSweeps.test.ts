@@ -2,17 +2,17 @@
  * Two sweeps of one run, after an instance was paused for longer than its lease: once either has ended the
  * sweep, the run gets no further items, so an ended run has none pending and keeps its counts.
  */
-import { randomUUID } from 'node:crypto';
 import { and, eq, sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openDatabase } from '../../../src/db/connection.ts';
-import { expiryRuns, submissions } from '../../../src/db/tables/index.ts';
+import { submissions } from '../../../src/db/tables/index.ts';
 import { sweep, type SweepNeeds } from '../../../src/jobs/expireReceipts.ts';
 import { finishIfComplete } from '../../../src/jobs/expiryEffects.ts';
 import { countRun, findRun, requestRun } from '../../../src/jobs/expiryRuns.ts';
 import { STORAGE_SECONDS } from '../../../src/resolvers/warehouse/createDeposit.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { addRun } from '../../support/database/expiryRun.ts';
 import { countLockWaits } from '../../support/database/lockWaits.ts';
 import type { EmbeddedNetwork } from '../../support/embeddedNetwork.ts';
 import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
@@ -40,14 +40,7 @@ async function dueReceipt(): Promise<string> {
 }
 
 /** A run that the test itself sweeps: the workers don't take it before its due time. */
-async function runOfTest(): Promise<string> {
-  const id = randomUUID();
-  const times = { startedAt: sql`now()`, dueAt: sql`now() + interval '5 minutes'` };
-  await database.handle.db
-    .insert(expiryRuns)
-    .values({ id, trigger: 'MANUAL', requestedBy: 'a test', ...times });
-  return id;
-}
+const runOfTest = () => addRun(database.handle.db, '5 minutes');
 
 const sweepOn = (changes: Partial<EmbeddedNetwork>, id: string, more: Partial<SweepNeeds> = {}) =>
   sweep({ ...platform.dependencies, network: { ...network, ...changes }, ...more }, { id });
