@@ -9,12 +9,10 @@ import { openSeenLedgers } from '../src/ledger/network/seenLedgers.ts';
 import { custodySecretKey, silentLog } from './platform.ts';
 
 /** The embedded network is in the platform's own database. */
-export type TestLedger = LedgerConfig;
-
-export const embeddedLedger: TestLedger = { family: 'embedded', secretKey: custodySecretKey };
+export const embeddedLedger: LedgerConfig = { family: 'embedded', secretKey: custodySecretKey };
 
 /** Opens an adapter, as each instance of the product has one. */
-export async function connectLedger(ledger: TestLedger, handle: DatabaseHandle): Promise<LedgerNetwork> {
+export async function connectLedger(ledger: LedgerConfig, handle: DatabaseHandle): Promise<LedgerNetwork> {
   const seenLedgers = () => openSeenLedgers({ db: handle.db, log: silentLog });
   return (await familyOf(ledger).create(ledger, { handle, seenLedgers, log: silentLog })).network;
 }

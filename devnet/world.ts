@@ -4,7 +4,7 @@
 import { signPayload } from '../src/ledger/network/embedded/wallets.ts';
 import type { UnsignedTransaction } from '../src/ledger/network/port.ts';
 import { addressOfSecretKey } from '../src/lib/strkey.ts';
-import type { TestLedger } from './ledgers.ts';
+import type { LedgerConfig } from '../src/ledger/network/families.ts';
 
 /** A holder with their own key, and enough of the network's coin for fees. */
 export interface Holder {
@@ -20,7 +20,7 @@ export function embeddedHolder(secretKey: string): Holder {
 }
 
 export interface NetworkWorld {
-  ledger: TestLedger;
+  ledger: LedgerConfig;
   /** Null when the product includes the indexer. */
   indexerUrl: string | null;
   createHolder(): Promise<Holder>;

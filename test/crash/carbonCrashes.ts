@@ -6,14 +6,14 @@ import { describe, expect, it } from 'vitest';
 import { toBaseUnits } from '../../src/ledger/units.ts';
 import { createProject } from '../../src/resolvers/carbon/createProject.ts';
 import { retire } from '../../src/resolvers/carbon/retire.ts';
-import type { TestLedger } from '../../devnet/ledgers.ts';
+import type { LedgerConfig } from '../../src/ledger/network/families.ts';
 import { projectInput } from '../../devnet/platform.ts';
 import { itAgreesAfterwards, useSharedInstances } from './instances.ts';
 import { CRASH_POINTS } from '../../src/ledger/submission/submission.ts';
 import { holding, retirement } from '../support/holding.ts';
 
 /** @param counts numbers of instances that go on with the work */
-export function describeRetireCrashes(ledger: () => TestLedger, counts: readonly number[]): void {
+export function describeRetireCrashes(ledger: () => LedgerConfig, counts: readonly number[]): void {
   const { instances } = useSharedInstances(ledger);
 
   describe.each(counts)('restarted as %i instances', (count) => {
@@ -38,7 +38,7 @@ export function describeRetireCrashes(ledger: () => TestLedger, counts: readonly
   itAgreesAfterwards(instances);
 }
 
-export function describeIssuanceCrashes(ledger: () => TestLedger): void {
+export function describeIssuanceCrashes(ledger: () => LedgerConfig): void {
   const { instances } = useSharedInstances(ledger);
 
   describe('between deploy and mint', () => {

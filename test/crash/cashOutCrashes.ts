@@ -9,7 +9,7 @@ import { toBaseUnits } from '../../src/ledger/units.ts';
 import { cancelCashOut } from '../../src/resolvers/warehouse/offRamp/cancelCashOut.ts';
 import { cashOut } from '../../src/resolvers/warehouse/offRamp/cashOut.ts';
 import { receivePayoutHint } from '../../src/resolvers/warehouse/offRamp/receivePayoutHint.ts';
-import type { TestLedger } from '../../devnet/ledgers.ts';
+import type { LedgerConfig } from '../../src/ledger/network/families.ts';
 import { activeReceipt, cashOutInput, depositedCashOut, farmer, reaches } from '../support/warehouse.ts';
 import type { TestDatabase } from '../support/database/database.ts';
 import { itAgreesAfterwards, useSharedInstances } from './instances.ts';
@@ -17,7 +17,7 @@ import { CRASH_POINTS } from '../../src/ledger/submission/submission.ts';
 import { depositInUse } from '../support/depositInUse.ts';
 
 /** @param calls number of network calls of a deposit: two when an allowance must be set first */
-export function describeDepositCrashes(ledger: () => TestLedger, calls: 1 | 2): void {
+export function describeDepositCrashes(ledger: () => LedgerConfig, calls: 1 | 2): void {
   const { instances, database } = useSharedInstances(ledger);
 
   describe('cash-out', () => {
@@ -52,7 +52,7 @@ export function describeDepositCrashes(ledger: () => TestLedger, calls: 1 | 2): 
   itAgreesAfterwards(instances);
 }
 
-export function describePayoutCrashes(ledger: () => TestLedger): void {
+export function describePayoutCrashes(ledger: () => LedgerConfig): void {
   const { instances } = useSharedInstances(ledger);
 
   describe.each([
@@ -76,7 +76,7 @@ export function describePayoutCrashes(ledger: () => TestLedger): void {
   itAgreesAfterwards(instances);
 }
 
-export function describeCancelCrashes(ledger: () => TestLedger): void {
+export function describeCancelCrashes(ledger: () => LedgerConfig): void {
   const { instances, database } = useSharedInstances(ledger);
   const cancel = (offRampSessionId: string) =>
     ({

@@ -2,10 +2,10 @@
  * Starts an EVM chain for the crash tests of one file.
  */
 import { afterAll, beforeAll } from 'vitest';
-import type { TestLedger } from '../../devnet/ledgers.ts';
+import type { LedgerConfig } from '../../src/ledger/network/families.ts';
 import { startEvmWorld, type EvmWorld } from '../../devnet/evm/evmWorld.ts';
 
-export function useEvmChain(): () => TestLedger {
+export function useEvmChain(): () => LedgerConfig {
   let world: EvmWorld | null = null;
   beforeAll(async () => {
     world = await startEvmWorld();

@@ -9,7 +9,8 @@ import type { Platform } from '../../src/startup/compose.ts';
 import { openDatabase, type DatabaseHandle } from '../../src/db/connection.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database/database.ts';
 import { pathOf } from '../support/run/programs.ts';
-import { connectLedger, embeddedLedger, type TestLedger } from '../../devnet/ledgers.ts';
+import { connectLedger, embeddedLedger } from '../../devnet/ledgers.ts';
+import type { LedgerConfig } from '../../src/ledger/network/families.ts';
 import { platformOn } from '../support/platform.ts';
 import { encodeOrder, type InstanceOrder } from './order.ts';
 
@@ -25,7 +26,7 @@ interface Instances {
 
 export function instancesOn(
   database: () => TestDatabase,
-  ledger: () => TestLedger = () => embeddedLedger,
+  ledger: () => LedgerConfig = () => embeddedLedger,
 ): Instances {
   let handles: DatabaseHandle[] = [];
   let platforms: Platform[] = [];
@@ -61,7 +62,7 @@ interface InstancesOfTest<I extends Instances = Instances> {
 }
 
 /** Makes a new database for each test, and instances on it. */
-export function useInstances(ledger?: () => TestLedger): InstancesOfTest {
+export function useInstances(ledger?: () => LedgerConfig): InstancesOfTest {
   const { begin, end, ...used } = instancesAnew(ledger);
   beforeEach(begin);
   afterEach(end);
@@ -81,7 +82,7 @@ interface SharedInstances extends Instances {
  * last one, because each start costs as much as the rest of a test. After a failed test the next one has a
  * new database.
  */
-export function useSharedInstances(ledger: () => TestLedger): InstancesOfTest<SharedInstances> {
+export function useSharedInstances(ledger: () => LedgerConfig): InstancesOfTest<SharedInstances> {
   const { begin, end, instances, database } = instancesAnew(ledger);
   beforeAll(begin);
   afterEach(async ({ task }) => {
@@ -110,7 +111,7 @@ export function itAgreesAfterwards(instances: SharedInstances): void {
   });
 }
 
-function instancesAnew(ledger?: () => TestLedger) {
+function instancesAnew(ledger?: () => LedgerConfig) {
   let current: TestDatabase | null = null;
   const database = () => {
     if (!current) throw new Error('the database is not ready');

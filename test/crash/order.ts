@@ -5,12 +5,12 @@ import type { CrashPoint as CrashPointOfSubmission } from '../../src/ledger/subm
 import type { cashOut } from '../../src/resolvers/warehouse/offRamp/cashOut.ts';
 import type { createProject } from '../../src/resolvers/carbon/createProject.ts';
 import type { retire } from '../../src/resolvers/carbon/retire.ts';
-import type { TestLedger } from '../../devnet/ledgers.ts';
+import type { LedgerConfig } from '../../src/ledger/network/families.ts';
 import { callerOf } from '../support/callers.ts';
 
 export interface InstanceOrder {
   databaseUrl: string;
-  ledger: TestLedger;
+  ledger: LedgerConfig;
   killAt: CrashPoint;
   /** The passing of the point at which the instance dies, from 1. */
   occurrence: number;

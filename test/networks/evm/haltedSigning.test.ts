@@ -12,7 +12,7 @@ import { attempts, signingAccounts } from '../../../src/db/tables/index.ts';
 import type { EvmLedger } from '../../../src/ledger/network/evm/settings.ts';
 import { retire } from '../../../src/resolvers/carbon/retire.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
-import { copyWhileHolding, instancesOn } from '../../support/evm/onInstance.ts';
+import { copyWhileHolding, instancesOn } from '../../support/onInstance.ts';
 import { startEvmWorld, type EvmWorld } from '../../../devnet/evm/evmWorld.ts';
 import { holding, retirement } from '../../support/holding.ts';
 

@@ -9,7 +9,7 @@ import { attempts, submissions } from '../../../src/db/tables/index.ts';
 import type { LedgerNetwork, SentTransaction } from '../../../src/ledger/network/port.ts';
 import { retire } from '../../../src/resolvers/carbon/retire.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
-import { instancesOn } from '../../support/evm/onInstance.ts';
+import { instancesOn } from '../../support/onInstance.ts';
 import { startEvmWorld, type EvmWorld } from '../../../devnet/evm/evmWorld.ts';
 import { holding, retirement } from '../../support/holding.ts';
 

@@ -20,7 +20,7 @@ import { cashOut } from '../../../src/resolvers/warehouse/offRamp/cashOut.ts';
 import { findOffRampSession } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { decideHalt } from '../../support/decisions.ts';
-import { decideReview, instancesOn, type Instance } from '../../support/evm/onInstance.ts';
+import { decideReview, instancesOn, type Instance } from '../../support/onInstance.ts';
 import { EVENTUALLY } from '../../support/wallets/walletWorld.ts';
 import {
   activeReceipt,

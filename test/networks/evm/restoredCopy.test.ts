@@ -15,7 +15,7 @@ import { parseCheckpoint, type SignedNote } from '../../../src/transparency/chec
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { openProject, projectInput } from '../../../devnet/platform.ts';
 import { decideHalt, decideSubmission } from '../../support/decisions.ts';
-import { decideReview, instancesOn, type Instance } from '../../support/evm/onInstance.ts';
+import { decideReview, instancesOn, type Instance } from '../../support/onInstance.ts';
 import { startEvmWorld, type EvmWorld } from '../../../devnet/evm/evmWorld.ts';
 import { holding, retirement } from '../../support/holding.ts';
 import { logAll } from '../../support/reconciliation/logAll.ts';

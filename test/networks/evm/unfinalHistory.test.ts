@@ -12,7 +12,7 @@ import { readHalt } from '../../../src/ledger/submission/halts.ts';
 import { retire } from '../../../src/resolvers/carbon/retire.ts';
 import { decideHalt } from '../../support/decisions.ts';
 import { retirement } from '../../support/holding.ts';
-import { copyWhileHolding, decideReview, instancesOn } from '../../support/evm/onInstance.ts';
+import { copyWhileHolding, decideReview, instancesOn } from '../../support/onInstance.ts';
 import { startEvmWorld, type EvmWorld } from '../../../devnet/evm/evmWorld.ts';
 
 const CONFIRMATIONS = 4;

@@ -10,7 +10,7 @@ import { attempts, retirements } from '../../../src/db/tables/index.ts';
 import { readHalt } from '../../../src/ledger/submission/halts.ts';
 import { retire } from '../../../src/resolvers/carbon/retire.ts';
 import { retirement } from '../../support/holding.ts';
-import { copyWhileHolding, decideReview, instancesOn } from '../../support/evm/onInstance.ts';
+import { copyWhileHolding, decideReview, instancesOn } from '../../support/onInstance.ts';
 import { startEvmWorld, type EvmWorld } from '../../../devnet/evm/evmWorld.ts';
 import { startFaultyNode } from '../../../devnet/evm/faultyNode.ts';
 

@@ -10,7 +10,7 @@ import { attempts, retirements } from '../../../src/db/tables/index.ts';
 import { retire } from '../../../src/resolvers/carbon/retire.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { holding, retirement } from '../../support/holding.ts';
-import { withInstance } from '../../support/stellar/instance.ts';
+import { instancesOn } from '../../support/onInstance.ts';
 
 /** So many channels that the copy is unlikely to take the same one. */
 const CHANNELS = 12;
@@ -22,6 +22,7 @@ beforeAll(async () => {
   world = await startStellarWorld({ channels: CHANNELS, devnet: { closeEveryMs: 500, closeSeconds: 1 } });
 });
 afterAll(() => world.close());
+const onInstance = instancesOn(() => world);
 
 it.each([
   ['that is an hour old', sql`now() - interval '1 hour'`, sql`database_history()`],
@@ -32,14 +33,12 @@ it.each([
   async (_age, seenAt, history) => {
     const original = await createTestDatabase();
     await original.handle.close();
-    const tokenAddress = await withInstance(original.url, world.ledger, (platform) =>
-      holding(platform, 100n),
-    );
+    const tokenAddress = await onInstance(original.url, (platform) => holding(platform, 100n));
     const copy = await createTestDatabase({ copyOf: original });
     const input = retirement(tokenAddress, 20n);
 
     world.testbed.devnet.controls.hold();
-    await withInstance(original.url, world.ledger, async ({ dependencies }) => {
+    await onInstance(original.url, async ({ dependencies }) => {
       const { db } = dependencies;
       await retire({ ...dependencies, mutationWaitMs: 0 }, 'acme', input);
       await expect.poll(() => db.$count(attempts, eq(attempts.state, 'OPEN'))).toBe(1);
@@ -48,7 +47,7 @@ it.each([
     await copy.handle.db.execute(sql`INSERT INTO final_ledger (ledger, seen_at, database_history)
     VALUES (1, ${seenAt}, ${history})
     ON CONFLICT (singleton) DO UPDATE SET (seen_at, database_history) = (excluded.seen_at, excluded.database_history)`);
-    await withInstance(copy.url, world.ledger, async ({ dependencies }) => {
+    await onInstance(copy.url, async ({ dependencies }) => {
       const { db, network } = dependencies;
       await retire({ ...dependencies, mutationWaitMs: 0 }, 'acme', input);
       await delay(4 * SENT_MS);

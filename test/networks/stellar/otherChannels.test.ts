@@ -9,7 +9,7 @@ import { submissions } from '../../../src/db/tables/index.ts';
 import { retire } from '../../../src/resolvers/carbon/retire.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { holding, retirement } from '../../support/holding.ts';
-import { withInstance } from '../../support/stellar/instance.ts';
+import { instancesOn } from '../../support/onInstance.ts';
 
 const CHANNELS = 4;
 let world: StellarWorld;
@@ -18,8 +18,9 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** The world's ledger with only these channels. */
-const withChannels = (channelSecretKeys: readonly string[]) => ({ ...world.ledger, channelSecretKeys });
+const onInstance = instancesOn(() => world);
+/** Options of an instance with only these channels. */
+const withChannels = (channelSecretKeys: readonly string[]) => ({ ledger: { channelSecretKeys } });
 
 it.each([
   [
@@ -31,8 +32,10 @@ it.each([
   const all = world.ledger.channelSecretKeys;
   const original = await createTestDatabase();
   await original.handle.close();
-  const tokenAddress = await withInstance(original.url, withChannels(all.slice(0, 2)), (platform) =>
-    holding(platform, 10n),
+  const tokenAddress = await onInstance(
+    original.url,
+    (platform) => holding(platform, 10n),
+    withChannels(all.slice(0, 2)),
   );
   const clone = await createTestDatabase({ copyOf: original });
   // So long ago that the original's transactions can no longer land.
@@ -40,17 +43,24 @@ it.each([
   await clone.handle.close();
   const input = retirement(tokenAddress, 4n);
   // The original first checks its new channels; the same request waits for that.
-  await withInstance(original.url, withChannels(all.slice(2)), ({ dependencies }) =>
-    expect
-      .poll(async () => (await retire(dependencies, 'acme', input)).state, { timeout: 60_000 })
-      .toBe('RETIRED'),
+  await onInstance(
+    original.url,
+    ({ dependencies }) =>
+      expect
+        .poll(async () => (await retire(dependencies, 'acme', input)).state, { timeout: 60_000 })
+        .toBe('RETIRED'),
+    withChannels(all.slice(2)),
   );
-  await withInstance(clone.url, withChannels(channelsOfClone(all)), async ({ dependencies }) => {
-    expect(await retire(dependencies, 'acme', input)).toMatchObject({ state: 'NEEDS_REVIEW' });
-    const stored = await dependencies.db.select().from(submissions);
-    const undecided = stored.find(({ state }) => state === 'NEEDS_REVIEW');
-    expect(['FOUND_ON_NETWORK', 'SIGNING_HALTED']).toContain(undecided?.reviewCause);
-    expect(await dependencies.network.carbonTotals(tokenAddress)).toMatchObject({ totalRetirements: 1 });
-  });
+  await onInstance(
+    clone.url,
+    async ({ dependencies }) => {
+      expect(await retire(dependencies, 'acme', input)).toMatchObject({ state: 'NEEDS_REVIEW' });
+      const stored = await dependencies.db.select().from(submissions);
+      const undecided = stored.find(({ state }) => state === 'NEEDS_REVIEW');
+      expect(['FOUND_ON_NETWORK', 'SIGNING_HALTED']).toContain(undecided?.reviewCause);
+      expect(await dependencies.network.carbonTotals(tokenAddress)).toMatchObject({ totalRetirements: 1 });
+    },
+    withChannels(channelsOfClone(all)),
+  );
   await Promise.all([original, clone].map((database) => database.drop()));
 });

@@ -14,7 +14,7 @@ import { startEvmWorld } from '../../../devnet/evm/evmWorld.ts';
 import { startStellarWorld } from '../../../devnet/stellar/stellarWorld.ts';
 import type { NetworkWorld } from '../../../devnet/world.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
-import { decideReview, type Instance } from '../../support/evm/onInstance.ts';
+import { decideReview, type Instance } from '../../support/onInstance.ts';
 import { holding } from '../../support/holding.ts';
 import { platformOn } from '../../support/platform.ts';
 

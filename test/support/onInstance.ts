@@ -1,20 +1,20 @@
 /**
- * Runs an instance of the platform on an EVM chain and a database for as long as a piece of work takes. Work
+ * Runs an instance of the platform on a network and a database for as long as a piece of work takes. Work
  * before and after it runs on other instances.
  */
 import { eq } from 'drizzle-orm';
-import { connectLedger } from '../../../devnet/ledgers.ts';
-import type { EvmWorld } from '../../../devnet/evm/evmWorld.ts';
-import { openDatabase, type DatabaseHandle } from '../../../src/db/connection.ts';
-import { submissions } from '../../../src/db/tables/index.ts';
-import type { EvmLedger } from '../../../src/ledger/network/evm/settings.ts';
-import type { LedgerNetwork } from '../../../src/ledger/network/port.ts';
-import type { SubmissionReviewDecision } from '../../../src/resolvers/operations/resolveSubmissionReview.ts';
-import type { ComposeOptions, Platform } from '../../../src/startup/compose.ts';
-import { createTestDatabase } from '../database/database.ts';
-import { decideSubmission } from '../decisions.ts';
-import { holding } from '../holding.ts';
-import { platformOn } from '../platform.ts';
+import { connectLedger } from '../../devnet/ledgers.ts';
+import type { NetworkWorld } from '../../devnet/world.ts';
+import { openDatabase, type DatabaseHandle } from '../../src/db/connection.ts';
+import { submissions } from '../../src/db/tables/index.ts';
+import type { LedgerConfig } from '../../src/ledger/network/families.ts';
+import type { LedgerNetwork } from '../../src/ledger/network/port.ts';
+import type { SubmissionReviewDecision } from '../../src/resolvers/operations/resolveSubmissionReview.ts';
+import type { ComposeOptions, Platform } from '../../src/startup/compose.ts';
+import { createTestDatabase } from './database/database.ts';
+import { decideSubmission } from './decisions.ts';
+import { holding } from './holding.ts';
+import { platformOn } from './platform.ts';
 
 export interface Instance extends Platform {
   handle: DatabaseHandle;
@@ -24,7 +24,7 @@ interface InstanceOptions {
   /** An instance that is not started signs nothing. */
   starts?: boolean;
   mutationWaitMs?: number;
-  ledger?: Partial<EvmLedger>;
+  ledger?: Partial<LedgerConfig>;
   /** Wraps the network that the platform gets. */
   adapt?: (network: LedgerNetwork) => LedgerNetwork;
   /** Origin of its transparency logs. */
@@ -37,7 +37,7 @@ interface InstanceOptions {
 const PATIENCE_MS = 30_000;
 
 /** @param worldOf is called at each use, because a hook makes the world */
-export function instancesOn(worldOf: () => EvmWorld) {
+export function instancesOn(worldOf: () => Pick<NetworkWorld, 'ledger'>) {
   return async function onInstance<T>(
     url: string,
     work: (instance: Instance) => Promise<T>,
@@ -50,8 +50,8 @@ export function instancesOn(worldOf: () => EvmWorld) {
       ramp,
     }: InstanceOptions = {},
   ): Promise<T> {
-    const handle = openDatabase({ url, poolSize: 3, applicationName: 'an instance on EVM' });
-    const network = await connectLedger({ ...worldOf().ledger, ...ledger }, handle);
+    const handle = openDatabase({ url, poolSize: 3, applicationName: 'an instance' });
+    const network = await connectLedger({ ...worldOf().ledger, ...ledger } as LedgerConfig, handle);
     const platform = await platformOn(handle, adapt(network), {
       mutationWaitMs,
       transparencyLogOrigin,
