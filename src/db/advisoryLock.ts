@@ -4,6 +4,7 @@
 import { sql } from 'drizzle-orm';
 import pLimit from 'p-limit';
 import type { Db, Tx } from './connection.ts';
+import { getOrMake } from '../lib/getOrMake.ts';
 
 /**
  * Every numbered advisory lock of the product, in one place so that no two uses share a number. A number never
@@ -29,8 +30,7 @@ export async function withAdvisoryLock<T>(
   lock: keyof typeof ADVISORY_LOCKS,
   work: () => Promise<T>,
 ): Promise<T> {
-  const turn = turns.get(lock) ?? pLimit(1);
-  turns.set(lock, turn);
+  const turn = getOrMake(turns, lock, () => pLimit(1));
   const outcome = await turn(() =>
     db.transaction(
       async (tx) => {

@@ -16,6 +16,7 @@ import {
 import type { PgTable } from 'drizzle-orm/pg-core';
 import type { Db } from './connection.ts';
 import { renderOnce } from './hotQueries.ts';
+import { getOrMake } from '../lib/getOrMake.ts';
 
 /** Inserts the rows with the statement of `insertionOf`. */
 export async function insertRows<Table extends PgTable>(
@@ -57,12 +58,9 @@ function renderOf(
   named: readonly (readonly [string, AnyColumn])[],
   computed: Readonly<Record<string, SQL>> | undefined,
 ): Render {
-  const ofTable = renders.get(computed ?? table) ?? new Map<string, Render>();
-  renders.set(computed ?? table, ofTable);
+  const ofTable = getOrMake(renders, computed ?? table, () => new Map<string, Render>());
   const names = [getTableName(table), ...named.map(([key]) => key)].join(' ');
-  const render = ofTable.get(names) ?? renderInsertion(table, named, computed);
-  ofTable.set(names, render);
-  return render;
+  return getOrMake(ofTable, names, () => renderInsertion(table, named, computed));
 }
 
 function renderInsertion(

@@ -7,6 +7,7 @@
  */
 import DataLoader from 'dataloader';
 import type { Db } from './connection.ts';
+import { getOrMake } from '../lib/getOrMake.ts';
 
 /** Maximum keys in one statement; further keys make another one. */
 const MAX_KEYS = 64;
@@ -27,12 +28,5 @@ export function createSharedRead<Key, Row>(
       batchScheduleFn: (callback) => setImmediate(callback),
     });
   };
-  return (db, key) => {
-    let loader = loaders.get(db);
-    if (loader === undefined) {
-      loader = loaderOf(db);
-      loaders.set(db, loader);
-    }
-    return loader.load(key);
-  };
+  return (db, key) => getOrMake(loaders, db, () => loaderOf(db)).load(key);
 }

@@ -16,6 +16,7 @@ import {
 } from 'graphql';
 import { fragmentsOf } from './fragments.ts';
 import { requireAtMost } from './tooLarge.ts';
+import { getOrMake } from '../lib/getOrMake.ts';
 
 interface IntrospectionSize {
   objects: number;
@@ -48,8 +49,7 @@ export function measureIntrospection(
   document: DocumentNode,
   operation: OperationDefinitionNode,
 ): IntrospectionSize {
-  const lists = sizesOf.get(schema) ?? countLists(schema);
-  sizesOf.set(schema, lists);
+  const lists = getOrMake(sizesOf, schema, () => countLists(schema));
   const fragments = fragmentsOf(document);
   /**
    * A fragment that is spread a thousand times is walked once. A selection of the root is never one below it:

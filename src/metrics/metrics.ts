@@ -8,6 +8,7 @@ import type { DeliveryOutcome } from '../http/server/hooks.ts';
 import type { ServerLoad } from '../http/server/server.ts';
 import { createStoredMetrics, type StoredMetricsDependencies } from './storedMetrics.ts';
 import { registerInstance, type InstanceMetricsDependencies } from './instanceMetrics.ts';
+import { getOrMake } from '../lib/getOrMake.ts';
 
 export interface Metrics {
   observeOperation: ObserveOperation;
@@ -50,12 +51,12 @@ export function createMetrics(deps: StoredMetricsDependencies & InstanceMetricsD
 
   return {
     observeOperation({ transport, type = 'none', outcome, durationMs }) {
-      find(counters, `${transport} ${type} ${outcome}`, () =>
+      getOrMake(counters, `${transport} ${type} ${outcome}`, () =>
         operations.labels(transport, type, outcome),
       ).inc();
       // A subscription lasts as long as its stream.
       if (type !== 'query' && type !== 'mutation') return;
-      find(histograms, `${transport} ${type}`, () => durations.labels(transport, type)).observe(
+      getOrMake(histograms, `${transport} ${type}`, () => durations.labels(transport, type)).observe(
         durationMs / 1000,
       );
     },
@@ -67,14 +68,6 @@ export function createMetrics(deps: StoredMetricsDependencies & InstanceMetricsD
       return `${await processRegistry().metrics()}\n${await registry.metrics()}`;
     },
   };
-}
-
-function find<T>(known: Map<string, T>, key: string, make: () => T): T {
-  const before = known.get(key);
-  if (before !== undefined) return before;
-  const made = make();
-  known.set(key, made);
-  return made;
 }
 
 /** The process' registry. Its observers can't be ended, so it is made once, and only if metrics are read. */

@@ -12,6 +12,7 @@ import type { ReconcileDependencies } from './reconcileProject.ts';
 import { createQuestions, type Questions } from './questions.ts';
 import { pagesById } from './pagesById.ts';
 import { add, broken, nothingCompared, unproved, type Comparison } from './verdicts.ts';
+import { getOrMake } from '../lib/getOrMake.ts';
 
 type Dependencies = Pick<ReconcileDependencies, 'db' | 'network' | 'isStill'> & {
   /** In an incremental run, the compared sessions. */
@@ -61,8 +62,7 @@ export async function reconcileDeposits(deps: Dependencies): Promise<Comparison>
   const questions = new Map<string, Questions>();
   for await (const page of pagesById(offRampSessions.id, deps.offRampSessionIds, selectSessions(deps))) {
     for (const [contract, sessions] of groupBy(page, ({ settlementAddress }) => settlementAddress)) {
-      const ofContract = questions.get(contract) ?? questionsAbout(contract);
-      questions.set(contract, ofContract);
+      const ofContract = getOrMake(questions, contract, () => questionsAbout(contract));
       await ofContract.askAll(
         sessions,
         ({ id }) => `off-ramp session ${id}`,

@@ -13,6 +13,7 @@ import {
   type OperationSize,
 } from '../../limits/operationCost.ts';
 import { rootFields, type RootField } from './rootFields.ts';
+import { getOrMake } from '../../lib/getOrMake.ts';
 
 interface OperationFacts {
   roots: readonly RootField[];
@@ -30,13 +31,8 @@ export type FindFacts = (document: DocumentNode, operation: OperationDefinitionN
 
 export function createOperationFacts(schema: GraphQLSchema, limits: OperationLimits): FindFacts {
   const known = new WeakMap<OperationDefinitionNode, OperationFacts>();
-  return (document, operation) => {
-    const before = known.get(operation);
-    if (before !== undefined) return before;
-    const facts = readFacts(schema, limits, document, operation);
-    known.set(operation, facts);
-    return facts;
-  };
+  return (document, operation) =>
+    getOrMake(known, operation, () => readFacts(schema, limits, document, operation));
 }
 
 function readFacts(

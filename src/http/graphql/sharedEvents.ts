@@ -16,6 +16,7 @@ import { measureAnswer } from '../../limits/measureAnswer.ts';
 import { stopwatch } from './chargeCpu.ts';
 import type { Subscribe } from './guardOperations.ts';
 import type { TransportContext } from './transportContext.ts';
+import { getOrMake } from '../../lib/getOrMake.ts';
 
 /** Results of one event since a time, by question. */
 interface Results {
@@ -222,9 +223,5 @@ function questionOf(args: ExecutionArgs, nameOf: (document: DocumentNode) => num
 function createNames(): (document: DocumentNode) => number {
   const names = new WeakMap<DocumentNode, number>();
   let last = 0;
-  return (document) => {
-    const name = names.get(document) ?? (last += 1);
-    names.set(document, name);
-    return name;
-  };
+  return (document) => getOrMake(names, document, () => (last += 1));
 }

@@ -12,6 +12,7 @@ import { isLoopback } from '../../lib/hosts.ts';
 import type { GraphiqlExample } from '../../schema/core/example.ts';
 import { answerJson } from '../server/answers.ts';
 import { isForwarded } from '../server/forwarded.ts';
+import { getOrMake } from '../../lib/getOrMake.ts';
 
 type Tokens = Readonly<Partial<Record<Role, string>>>;
 
@@ -43,8 +44,7 @@ export function createGraphiqlPage({ examples, tokens }: GraphiqlOptions): Graph
       answerJson(response, 200, { token: (isTrusted && tokens.admin) || null });
       return;
     }
-    const page = pages.get(isTrusted) ?? render(examples, isTrusted ? tokens : {});
-    pages.set(isTrusted, page);
+    const page = getOrMake(pages, isTrusted, () => render(examples, isTrusted ? tokens : {}));
     const { html, gzipped, policy } = await page.catch((error: unknown) => {
       // A failure may pass, such as too many open files: the next visit builds the page again.
       pages.delete(isTrusted);

@@ -7,6 +7,7 @@ import type { ExecutionResult } from 'graphql';
 import { StreamBase, type PullStream, type StepReader } from '../../lib/pullStream.ts';
 import type { EventSender, SendEvent } from '../server/socketIo.ts';
 import { toWireError } from '../graphql/errors.ts';
+import { getOrMake } from '../../lib/getOrMake.ts';
 
 /** Texts by result; only results without errors are shared. */
 const shared = new WeakMap<ExecutionResult, string>();
@@ -85,11 +86,7 @@ export class SentEvents
 function tailOf(result: ExecutionResult): string {
   if (result.errors !== undefined)
     return bytesOf(`${JSON.stringify({ ...result, errors: result.errors.map(toWireError) })}}`);
-  const known = shared.get(result);
-  if (known !== undefined) return known;
-  const tail = bytesOf(`${JSON.stringify(result)}}`);
-  shared.set(result, tail);
-  return tail;
+  return getOrMake(shared, result, () => bytesOf(`${JSON.stringify(result)}}`));
 }
 
 /** A text's UTF-8 bytes as a `latin1` string, which is written without a buffer. */

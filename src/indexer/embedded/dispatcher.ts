@@ -19,6 +19,7 @@ import type { IndexedEvent } from '../client.ts';
 import { MAX_EVENTS_PER_DELIVERY } from '../retirementEvent.ts';
 import { hex } from './hex.ts';
 import type { DueDelivery, IndexerStore, Registration } from './store.ts';
+import { getOrMake } from '../../lib/getOrMake.ts';
 
 export interface DispatcherOptions {
   store: Pick<IndexerStore, 'claimDeliveries'>;
@@ -87,8 +88,7 @@ export async function startDispatcher(options: DispatcherOptions): Promise<{ sto
 
   function start(parcel: Parcel): void {
     const receiver = parcel.registration.id;
-    const limit = limits.get(receiver) ?? pLimit(CONCURRENCY_PER_RECEIVER);
-    limits.set(receiver, limit);
+    const limit = getOrMake(limits, receiver, () => pLimit(CONCURRENCY_PER_RECEIVER));
     const sending = limit(() => send(options, parcel, aborter.signal))
       .catch((error: unknown) => {
         if (!isStopped) onError(`A delivery to ${parcel.registration.url} failed`, error);

@@ -15,6 +15,7 @@ import {
   type PostingKey,
   type PostingRow,
 } from './postingCodec.ts';
+import { getOrMake } from '../../lib/getOrMake.ts';
 
 /** Minimum waiting postings that two batches share. Fewer go into one, because each commit costs an fsync. */
 const HALVES_FROM = 16;
@@ -107,23 +108,21 @@ export function createBooks(deps: {
   type PostingWithRow = KeyedPosting & { row: object };
   const batchersWithRows = new Map<RowWriter<never>, Batcher<PostingWithRow, PostingOutcome>>();
   const batcherWith = (rowWriter: RowWriter<never>) => {
-    const known = batchersWithRows.get(rowWriter);
-    if (known) return known;
-    const opened = openBatcher<PostingWithRow>((items, at, writerId) =>
-      handle.db.transaction(async (tx) => {
-        const rows = await tx.execute<PostingRow>(postStatement(items, at, writerId));
-        const posted = items.flatMap(({ row }, i) => {
-          const { outcome, project_id: projectId } = rows[i] ?? {};
-          return outcome === 'POSTED' ? [{ projectId: projectId ?? '', ...row }] : [];
-        });
-        // The row writer's rows get the same time as the postings.
-        if (posted.length > 0)
-          await rowWriter.write(tx, posted as never[], { clock: { now: () => at }, ids });
-        return items.map((item, i) => outcomeOf(item, rows[i], at));
-      }),
-    );
-    batchersWithRows.set(rowWriter, opened);
-    return opened;
+    const open = () =>
+      openBatcher<PostingWithRow>((items, at, writerId) =>
+        handle.db.transaction(async (tx) => {
+          const rows = await tx.execute<PostingRow>(postStatement(items, at, writerId));
+          const posted = items.flatMap(({ row }, i) => {
+            const { outcome, project_id: projectId } = rows[i] ?? {};
+            return outcome === 'POSTED' ? [{ projectId: projectId ?? '', ...row }] : [];
+          });
+          // The row writer's rows get the same time as the postings.
+          if (posted.length > 0)
+            await rowWriter.write(tx, posted as never[], { clock: { now: () => at }, ids });
+          return items.map((item, i) => outcomeOf(item, rows[i], at));
+        }),
+      );
+    return getOrMake(batchersWithRows, rowWriter, open);
   };
 
   return {

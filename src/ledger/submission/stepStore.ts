@@ -28,6 +28,7 @@ import { intentOf, settle, type Conclusion, type Submission } from './settle.ts'
 import { settleLanded, type LandedSubmission, type SettledTogether } from './settleLanded.ts';
 import { signAttempts, type Signed, type SigningRequest } from './signAttempt.ts';
 import type { SubmissionDependencies } from './submission.ts';
+import { getOrMake } from '../../lib/getOrMake.ts';
 
 export interface StepStore {
   readAttempts(submissionId: string): Promise<CurrentAttempts>;
@@ -75,19 +76,16 @@ export function createStepStore(deps: SubmissionDependencies): StepStore {
   );
   const settling = new Map<LandedTogether, Submit<LandedSubmission, SettledTogether>>();
 
-  function settlingOf(together: LandedTogether): Submit<LandedSubmission, SettledTogether> {
-    const known = settling.get(together);
-    if (known) return known;
-    const submit = inTwoPasses((lock) =>
-      createBatcher({
-        maxItems: MAX_ITEMS,
-        run: (items: LandedSubmission[]) => settleLanded(deps, together, items, lock),
-        dividesOn: (error) => !isTransient(error),
-      }),
+  const settlingOf = (together: LandedTogether) =>
+    getOrMake(settling, together, () =>
+      inTwoPasses((lock) =>
+        createBatcher({
+          maxItems: MAX_ITEMS,
+          run: (items: LandedSubmission[]) => settleLanded(deps, together, items, lock),
+          dividesOn: (error) => !isTransient(error),
+        }),
+      ),
     );
-    settling.set(together, submit);
-    return submit;
-  }
 
   return {
     readAttempts: (submissionId) => reading.submit(submissionId),

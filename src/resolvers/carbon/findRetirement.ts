@@ -13,6 +13,7 @@ import type { FollowedKind } from '../core/changeFollower.ts';
 import { isAmong, isAtLeast, isAtMost, isWithin } from '../../db/conditions.ts';
 import { listerOf } from '../../db/keyset.ts';
 import { matchingProjects } from './recordFilter.ts';
+import { getOrMake } from '../../lib/getOrMake.ts';
 
 export type Retirement = typeof retirements.$inferSelect;
 
@@ -27,13 +28,9 @@ const MAX_RETIREMENTS_PER_READ = 500;
 const MAX_WAITING = 20_000;
 
 export function findRetirement({ db }: Needs<'db'>, id: string): Promise<Retirement | null> {
-  let reader = readers.get(db);
-  if (!reader) {
-    const limits = { maxItems: MAX_RETIREMENTS_PER_READ, maxWaiting: MAX_WAITING };
-    reader = createBatcher({ ...limits, run: (ids) => readRetirements(db, ids) });
-    readers.set(db, reader);
-  }
-  return reader.submit(id);
+  const limits = { maxItems: MAX_RETIREMENTS_PER_READ, maxWaiting: MAX_WAITING };
+  const make = () => createBatcher({ ...limits, run: (ids: string[]) => readRetirements(db, ids) });
+  return getOrMake(readers, db, make).submit(id);
 }
 
 async function readRetirements(db: Db, ids: readonly string[]): Promise<(Retirement | null)[]> {

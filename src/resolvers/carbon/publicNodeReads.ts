@@ -10,6 +10,7 @@ import type { FeedToken } from '../../feed/appendRecords.ts';
 import type { CarbonTotals, RetirementRecord } from '../../ledger/network/port.ts';
 import { createConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
 import type { Needs } from '../core/dependencies.ts';
+import { getOrMake } from '../../lib/getOrMake.ts';
 
 /**
  * Limits of the reads of totals, and of those of records. A page of a hundred projects or records waits for its
@@ -37,9 +38,7 @@ export function readTotals(
   token: FeedToken,
   addressKey: string,
 ): Promise<CarbonTotals> {
-  const read = readers.get(feed) ?? createReadTotals(feed);
-  readers.set(feed, read);
-  return read(token, addressKey);
+  return getOrMake(readers, feed, () => createReadTotals(feed))(token, addressKey);
 }
 
 function createReadTotals(feed: FeedDependencies): ReadTotals {

@@ -5,6 +5,7 @@ import { readHalt } from '../../ledger/submission/halts.ts';
 import type { LedgerNetwork, NetworkStatus } from '../../ledger/network/port.ts';
 import { freshSingleFlight } from '../../lib/singleFlight.ts';
 import type { Needs } from '../core/dependencies.ts';
+import { getOrMake } from '../../lib/getOrMake.ts';
 
 type LedgerNetworkNeeds = Needs<'db' | 'network' | 'clockControl'>;
 
@@ -47,14 +48,10 @@ export function readLedgerNetwork(deps: LedgerNetworkNeeds): LedgerNetworkFacts 
  * reading sends requests to the node, which the platform's own writes need.
  */
 function readingsOf({ db, network }: LedgerNetworkNeeds): SharedReadings {
-  const known = shared.get(network);
-  if (known) return known;
-  const readings = {
+  return getOrMake(shared, network, () => ({
     askNode: freshSingleFlight(() => askNode(network)),
     readHalt: freshSingleFlight(() => readHalt(db)),
-  };
-  shared.set(network, readings);
-  return readings;
+  }));
 }
 
 async function askNode(network: LedgerNetwork): Promise<NodeFacts> {

@@ -8,6 +8,7 @@ import { privateKeyOf } from '../../../lib/ed25519.ts';
 import { NetworkUnavailable } from '../port.ts';
 import type { PreparedTransaction, SequenceSlot, UnixSeconds } from '../port.ts';
 import type { Resources } from './nodeAnswers.ts';
+import { getOrMake } from '../../../lib/getOrMake.ts';
 
 /** The signing keys: custody, and channels that replace it as source of transactions. */
 export interface SigningKeys {
@@ -109,11 +110,7 @@ export function hashOf(transaction: Transaction | FeeBumpTransaction): Buffer {
 }
 
 function nativeKey(key: Keypair): KeyObject {
-  const known = nativeKeys.get(key);
-  if (known) return known;
-  const made = privateKeyOf(key.rawSecretKey());
-  nativeKeys.set(key, made);
-  return made;
+  return getOrMake(nativeKeys, key, () => privateKeyOf(key.rawSecretKey()));
 }
 
 export function preparedFrom(
