@@ -6,7 +6,6 @@
  *
  * The effects of the two network calls are in ../core/tokenEffects.ts, and what they store in projectToken.
  */
-import { createHmac } from 'node:crypto';
 import { TransactionRollbackError } from 'drizzle-orm';
 import { unixSeconds, type IdSource } from '../../lib/clock.ts';
 import { requireById, updateById } from '../../db/findByIds.ts';
@@ -17,6 +16,7 @@ import { enqueueSubmission } from '../../ledger/submission/enqueue.ts';
 import { toBaseUnits, ZERO_HASH } from '../../ledger/units.ts';
 import { needsApproval } from '../approvals/approvalPolicy.ts';
 import { awaitDeployed } from '../core/awaitState.ts';
+import { deploySaltOf } from '../core/deploySalt.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { Grant } from '../core/grant.ts';
 import { findProjectByAsset, type Project } from './findProject.ts';
@@ -84,7 +84,7 @@ async function record(
   const id = grant?.requestId ?? deps.ids.next();
   const now = deps.clock.now();
   const facts = factsOf(input);
-  const deploySalt = deploySaltOf(deps.saltKey, facts.assetKey);
+  const deploySalt = deploySaltOf(deps, `carbon-credit:${facts.assetKey}`);
   return deps.db
     .transaction(async (tx) => {
       const first = grant ? null : await reserveKey(tx, projectRequest(developerId, input), id);
@@ -185,14 +185,6 @@ function factsOf(input: CreateProjectInput) {
     tokenName: `${input.projectLocation} ${input.creditType}`,
     tokenSymbol: CARBON_TOKEN_SYMBOL,
   };
-}
-
-/**
- * Derives the salt from the asset id. The factory accepts a salt once, so even after a loss of the database
- * the same asset can't be deployed twice.
- */
-function deploySaltOf(saltKey: Uint8Array, assetKey: string): string {
-  return `0x${createHmac('sha256', saltKey).update(`carbon-credit:${assetKey}`).digest('hex')}`;
 }
 
 export function projectRequest(developerId: string, input: CreateProjectInput): IdempotentRequest {

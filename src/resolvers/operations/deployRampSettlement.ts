@@ -3,7 +3,6 @@
  * once per platform. The server uses the contract that RAMP_SETTLEMENT_ADDRESS names, so the operator sets
  * that afterwards.
  */
-import { createHmac } from 'node:crypto';
 import { ne } from 'drizzle-orm';
 import type { Tx } from '../../db/connection.ts';
 import { requireById, updateById } from '../../db/findByIds.ts';
@@ -13,6 +12,7 @@ import type { LedgerNetwork } from '../../ledger/network/port.ts';
 import type { Effects, FoundOnNetwork, Intent } from '../../ledger/submission/effects.ts';
 import { enqueueSubmission } from '../../ledger/submission/enqueue.ts';
 import { awaitDeployed } from '../core/awaitState.ts';
+import { deploySaltOf } from '../core/deploySalt.ts';
 import type { Needs } from '../core/dependencies.ts';
 import { reserveKey } from '../core/idempotency.ts';
 import { requireAddress } from '../core/addresses.ts';
@@ -51,7 +51,7 @@ async function record(
 ): Promise<string> {
   const asked = input.treasuryAddress ?? deps.network.custodyAddress;
   const treasuryAddress = requireAddress(deps, asked, 'input.treasuryAddress');
-  const deploySalt = `0x${createHmac('sha256', deps.saltKey).update('ramp-settlement').digest('hex')}`;
+  const deploySalt = deploySaltOf(deps, 'ramp-settlement');
   // A deployed contract may not be in use: a restored database does not know it, or its address is not set
   // yet.
   const existing =

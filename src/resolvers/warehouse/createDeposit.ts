@@ -6,7 +6,6 @@
  *
  * The effects of the two network calls are in ../core/tokenEffects.ts, and what they store in receiptToken.
  */
-import { createHmac } from 'node:crypto';
 import { eq, max } from 'drizzle-orm';
 import { unixSeconds } from '../../lib/clock.ts';
 import type { Tx } from '../../db/connection.ts';
@@ -18,6 +17,7 @@ import { NetworkUnavailable, type LedgerNetwork } from '../../ledger/network/por
 import { enqueueSubmission } from '../../ledger/submission/enqueue.ts';
 import { toBaseUnits } from '../../ledger/units.ts';
 import { awaitDeployed } from '../core/awaitState.ts';
+import { deploySaltOf } from '../core/deploySalt.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { Grant } from '../core/grant.ts';
 import { findProjectByToken } from '../carbon/findProject.ts';
@@ -177,7 +177,7 @@ async function insertReceipt(tx: Tx, deps: Needs<'saltKey'>, facts: ReceiptFacts
       state: 'DEPLOYING',
       assetMillis,
       assetId: `${facts.warehouseId}-${assetMillis}`,
-      deploySalt: receiptSalt(deps.saltKey, facts.id),
+      deploySalt: deploySaltOf(deps, `commodity:${facts.id}`),
     })
     .returning();
   if (!receipt) throw new Error(`receipt ${facts.id} was not inserted`);
@@ -227,11 +227,6 @@ async function nextAssetMillis(
   const nowMillis = BigInt(createdAt.getTime());
   const used = latest?.assetMillis ?? null;
   return used === null || used < nowMillis ? nowMillis : used + 1n;
-}
-
-/** Derived from the receipt's id: a deploy that is signed again can't create a second token. */
-function receiptSalt(saltKey: Uint8Array, receiptId: string): string {
-  return `0x${createHmac('sha256', saltKey).update(`commodity:${receiptId}`).digest('hex')}`;
 }
 
 function deployCallOf(receipt: Receipt) {
