@@ -8,7 +8,7 @@
 import { and, eq, inArray, sql, type SQL } from 'drizzle-orm';
 import { isAmong, isWithin, matching, type FilterOf } from '../../db/conditions.ts';
 import type { Db } from '../../db/connection.ts';
-import type { KeysetPage } from '../../db/keyset.ts';
+import { countUpTo, type KeysetPage } from '../../db/keyset.ts';
 import { MAX_COUNTED } from '../../lib/pageSizes.ts';
 import { accounts, BUYER_CREDITED, BUYER_DEBITED, projects, transfers } from '../../db/tables/index.ts';
 import type { TransferKind } from './postings.ts';
@@ -98,10 +98,10 @@ export async function readStatement(
 export async function countStatement(db: Db, selection: StatementSelection): Promise<number> {
   const read = (side: Side) =>
     sql`(SELECT FROM ${transfers} WHERE ${ofSide(side, selection)} LIMIT ${MAX_COUNTED})`;
-  const [row] = await db.execute<{ count: number }>(sql`
-    SELECT count(*)::int AS count FROM (SELECT FROM ${accounts} CROSS JOIN LATERAL (${bothSides(selection, read)}) AS e
-      WHERE ${ofBuyer(db, selection)} LIMIT ${MAX_COUNTED}) AS counted`);
-  return row?.count ?? 0;
+  return countUpTo(
+    db,
+    sql`SELECT FROM ${accounts} CROSS JOIN LATERAL (${bothSides(selection, read)}) AS e WHERE ${ofBuyer(db, selection)}`,
+  );
 }
 
 /** A transfer from the side of one of its accounts. */

@@ -6,7 +6,7 @@
  */
 import { and, asc, desc, eq, exists, inArray, sql, type SQL } from 'drizzle-orm';
 import { isWithin, matching } from '../../db/conditions.ts';
-import type { KeysetPage, PageSource } from '../../db/keyset.ts';
+import { countUpTo, type KeysetPage, type PageSource } from '../../db/keyset.ts';
 import { MAX_COUNTED } from '../../lib/pageSizes.ts';
 import { projects, retirementRecords } from '../../db/tables/index.ts';
 import type { FeedRecord } from '../../feed/followFeed.ts';
@@ -56,10 +56,7 @@ async function selectRecords(
 async function countRecords(deps: SourceNeeds, filter: RecordFilter): Promise<number> {
   const some = (condition: SQL | undefined) => sql`(SELECT ${timestamp}, ${position} FROM ${retirementRecords}
     WHERE ${condition ?? sql`true`} LIMIT ${MAX_COUNTED})`;
-  const [row] = await deps.db.execute<{ count: number }>(
-    sql`SELECT count(*)::int AS count FROM (SELECT 1 FROM (${sources(deps, filter, some)}) AS found LIMIT ${MAX_COUNTED}) AS matches`,
-  );
-  return row?.count ?? 0;
+  return countUpTo(deps.db, sql`SELECT FROM (${sources(deps, filter, some)}) AS found`);
 }
 
 /**

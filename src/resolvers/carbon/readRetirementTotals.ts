@@ -4,10 +4,9 @@
  */
 import { and, eq, isNotNull, isNull, or, sql, type SQL } from 'drizzle-orm';
 import { isAmong, isWithin, matching } from '../../db/conditions.ts';
-import type { KeysetPage, PageSource } from '../../db/keyset.ts';
+import { countUpTo, type KeysetPage, type PageSource } from '../../db/keyset.ts';
 import { projects, retirementRecords, retirementTotals } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
-import { MAX_COUNTED } from '../../lib/pageSizes.ts';
 import type { Needs } from '../core/dependencies.ts';
 import { isOf } from './listRetirementRecords.ts';
 import { matchingProjects, type RecordFilter } from './recordFilter.ts';
@@ -102,11 +101,11 @@ async function countGroups(
   groupBy: RetirementGroup,
   filter: RecordFilter,
 ): Promise<number> {
-  const [row] = await deps.db.execute<{ count: number }>(
-    sql`WITH source (key, amount_base_units, retirements) AS ${readSource(deps, groupBy, filter)}
-      SELECT count(*)::int AS count FROM (SELECT FROM source GROUP BY key HAVING sum(retirements) > 0 LIMIT ${MAX_COUNTED}) AS groups`,
+  return countUpTo(
+    deps.db,
+    sql`SELECT FROM ${readSource(deps, groupBy, filter)} AS source (key, amount_base_units, retirements)
+      GROUP BY key HAVING sum(retirements) > 0`,
   );
-  return row?.count ?? 0;
 }
 
 /** The day of a total, in UTC, as YYYY-MM-DD. */
