@@ -19,7 +19,7 @@ type FindRows<Row> = (db: Pick<Db, '_'>, values: readonly string[]) => Promise<R
 const byId = new WeakMap<object, FindRows<unknown>>();
 
 /** Ids that have no row are not in the map. */
-export async function findByIds<Row extends { id: string }>(
+async function findByIds<Row extends { id: string }>(
   db: Pick<Db, '_'>,
   source: SourceById<Row>,
   ids: readonly string[],

@@ -86,7 +86,7 @@ export function inOneStatement(changes: readonly SQL[], answer = sql`SELECT`): S
 }
 
 /**
- * Begins a statement that has the rows as `v`: `UPDATE … FROM v WHERE ${isGiven('r.id', 'id')}`.
+ * Begins a statement that has the rows as `v`: `UPDATE … FROM v WHERE ${isGiven('r.id')}`.
  * @param columns names with their types: `id uuid, ledger bigint`
  */
 export function givenRows(rows: readonly object[], columns: string): SQL {
@@ -95,13 +95,12 @@ export function givenRows(rows: readonly object[], columns: string): SQL {
 }
 
 /**
- * The column equals that of a given row. The second condition follows from the first. Without it the planner
+ * The column equals the `id` of a given row. The second condition follows from the first. Without it the planner
  * would read a whole table of up to some ten thousand rows, and connections keep the plan that was made for a
  * young table until it is analysed.
- * @param given the name of the column in `v`
  */
-export function isGiven(column: string, given: string): SQL {
-  return sql.raw(`(${column} = v.${given} AND ${column} = ANY (ARRAY(SELECT ${given} FROM v)))`);
+export function isGiven(column: string): SQL {
+  return sql.raw(`(${column} = v.id AND ${column} = ANY (ARRAY(SELECT id FROM v)))`);
 }
 
 /** The column is one of the values. @param values the values, or a placeholder for their JSON */

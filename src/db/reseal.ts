@@ -94,7 +94,7 @@ async function* pagesOf(
       });
       if (anew.length > 0) {
         await tx.execute(sql`${givenRows(anew, 'id uuid, sealed text')}
-          UPDATE ${name} AS t SET ${text} = v.sealed FROM v WHERE ${isGiven('t.id', 'id')}`);
+          UPDATE ${name} AS t SET ${text} = v.sealed FROM v WHERE ${isGiven('t.id')}`);
       }
       return { last: rows.at(-1)?.id ?? null, resealed: anew.length, problems };
     });

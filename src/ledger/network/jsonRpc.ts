@@ -60,7 +60,7 @@ export interface AnswerRoom {
 }
 
 /** Without `room`, each answer has `maxAnswerBytes`; with it, all that share it have its bytes together. */
-export interface Exchange {
+interface Exchange {
   /** @throws NetworkUnavailable */
   askAlone<T>(question: Question<T>, room?: AnswerRoom): Promise<Answer<T>>;
   /**

@@ -225,8 +225,8 @@ export async function recordLanded(
         evidence = CASE WHEN a.hash = v.hash THEN 'ledger ' || v.ledger ELSE v.hash || ' used up the slot' END,
         ledger = CASE WHEN a.hash = v.hash THEN v.ledger END,
         decided_at = ${time}
-      FROM v WHERE ${isGiven('a.submission_id', 'id')} AND (a.hash = v.hash OR a.state = 'OPEN'))
+      FROM v WHERE ${isGiven('a.submission_id')} AND (a.hash = v.hash OR a.state = 'OPEN'))
     UPDATE ${submissions} s SET state = 'SUCCEEDED', tx_hash = v.hash, result = v.result, state_reason = NULL,
       review_cause = NULL, settled_at = ${time}
-    FROM v WHERE ${isGiven('s.id', 'id')}`);
+    FROM v WHERE ${isGiven('s.id')}`);
 }

@@ -88,7 +88,7 @@ async function retireAll(tx: Tx, burns: readonly LandedBurn[], at: Date): Promis
     ${givenRows(values, 'id uuid, tx_hash text, record_index integer, ledger bigint')}
     UPDATE ${retirements} r SET state = 'RETIRED', tx_hash = v.tx_hash, record_index = v.record_index, ledger = v.ledger,
       settled_at = ${at.toISOString()}::timestamptz, state_reason = NULL
-    FROM v WHERE ${isGiven('r.id', 'id')}
+    FROM v WHERE ${isGiven('r.id')}
     RETURNING r.id, r.project_id, r.amount_tonnes::text`);
   const retired = new Map(
     rows.map(({ id, project_id: projectId, amount_tonnes: amount }) => [

@@ -108,7 +108,7 @@ function requireToken(address: string): Address {
 }
 
 /** @throws NetworkRefusal CONTRACT_NOT_FOUND */
-export function requireSettlement(contracts: Contracts): Address {
+function requireSettlement(contracts: Contracts): Address {
   const { settlementAddress } = contracts;
   if (settlementAddress === null) throw refusal('CONTRACT_NOT_FOUND', 'No settlement contract is configured');
   return settlementAddress;

@@ -24,7 +24,7 @@ export interface Holding {
 }
 
 /** Kilograms of the receipt to which other off-ramp sessions have a claim. */
-export interface Claims {
+interface Claims {
   quantityKg: bigint;
   /** They will be deposited from the same address, and have not been yet. */
   promisedKg: bigint;
