@@ -14,13 +14,8 @@ import {
 import { compareUnclaimed } from './compareUnclaimed.ts';
 import { createQuestions } from './questions.ts';
 import type { ReconcileDependencies, ReconciledProject } from './reconcileProject.ts';
-import {
-  nothingCompared,
-  type Comparison,
-  type Finding,
-  type Invariant,
-  type NotProved,
-} from './verdicts.ts';
+import { add, broken, nothingCompared, unproved } from './verdicts.ts';
+import type { Comparison, Finding, Invariant } from './verdicts.ts';
 
 export const INVARIANTS_OF_RECORDS = ['I3', 'I4', 'I10'] as const satisfies Invariant[];
 
@@ -60,14 +55,12 @@ export async function compareRecords(
     unstoredFrom = totals.totalRetirements,
   }: { totals: CarbonTotals; claimedUpTo: number; unstoredFrom?: number },
 ): Promise<Comparison> {
-  const findings: Finding[] = [];
+  const compared = nothingCompared();
   if (claimedUpTo > totals.totalRetirements) {
-    findings.push({
-      invariant: 'I10',
-      message:
-        `${project.assetId}: the token has ${totals.totalRetirements} retirements, ` +
-        `the database knows of records up to index ${claimedUpTo - 1}`,
-    });
+    const message =
+      `${project.assetId}: the token has ${totals.totalRetirements} retirements, ` +
+      `the database knows of records up to index ${claimedUpTo - 1}`;
+    add(compared, broken('I10', message));
   }
   const unclaimed: RetirementRecord[] = [];
   const { maxRecords = totals.totalRetirements, fromRecord = 0 } = deps;
@@ -88,7 +81,7 @@ export async function compareRecords(
         retired += record.amount;
         const mustBeStored = record.index < unstoredFrom;
         const found = compareRecord(project, record, known, { mustBeStored });
-        if (findings.length < MAX_FINDINGS) findings.push(...found);
+        if (compared.findings.length < MAX_FINDINGS) compared.findings.push(...found);
         const isOurs = record.retiredBy === deps.network.custodyAddress;
         if (!isOurs || known?.isClaimed) continue;
         if (unclaimed.length < MAX_EXAMINED) unclaimed.push(record);
@@ -100,31 +93,24 @@ export async function compareRecords(
   const isWhole = firstIndex === 0 && pages.every((page) => page?.notProved.length === 0);
   if (isWhole && retired !== totals.totalRetired) {
     const message = `${project.assetId}: ${totals.totalRetired} base units were retired, the records sum to ${retired}`;
-    findings.push({ invariant: 'I3', message });
+    add(compared, broken('I3', message));
   }
   const rest = await compareUnclaimed(deps, project, unclaimed);
-  return {
-    findings: [...findings, ...rest.findings.slice(0, MAX_FINDINGS)],
-    notProved: [
-      ...questions.sum().notProved,
-      ...rest.notProved.slice(0, MAX_FINDINGS),
-      ...leftOut(project, newest),
-      ...notExamined(project, unexamined),
-    ],
-  };
-}
-
-function leftOut({ assetId }: ReconciledProject, firstIndex: number): NotProved[] {
-  if (firstIndex === 0) return [];
-  const message = `${assetId}: the records before index ${firstIndex} were not read again`;
-  return INVARIANTS_OF_RECORDS.map((invariant) => ({ invariant, obstacle: 'LEFT_OUT', message }));
-}
-
-/** The examined ones may all wait for their retirements, and hide records without one. */
-function notExamined({ assetId }: ReconciledProject, records: number): NotProved[] {
-  if (records === 0) return [];
-  const message = `${assetId}: ${records} more of custody's retirement records have no retirement, and were not examined`;
-  return [{ invariant: 'I4', obstacle: 'LEFT_OUT', message }];
+  add(compared, questions.sum());
+  add(compared, {
+    findings: rest.findings.slice(0, MAX_FINDINGS),
+    notProved: rest.notProved.slice(0, MAX_FINDINGS),
+  });
+  if (newest > 0) {
+    const message = `${project.assetId}: the records before index ${newest} were not read again`;
+    add(compared, unproved(INVARIANTS_OF_RECORDS, 'LEFT_OUT', message));
+  }
+  // The examined ones may all wait for their retirements, and hide records without one.
+  if (unexamined > 0) {
+    const message = `${project.assetId}: ${unexamined} more of custody's retirement records have no retirement, and were not examined`;
+    add(compared, unproved(['I4'], 'LEFT_OUT', message));
+  }
+  return compared;
 }
 
 function pageStarts(first: number, total: number): number[] {

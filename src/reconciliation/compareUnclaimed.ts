@@ -5,7 +5,7 @@
 import { sql } from 'drizzle-orm';
 import type { RetirementRecord } from '../ledger/network/port.ts';
 import type { ReconcileDependencies, ReconciledProject } from './reconcileProject.ts';
-import { nothingCompared, type Comparison } from './verdicts.ts';
+import { add, broken, nothingCompared, unproved, type Comparison } from './verdicts.ts';
 
 export async function compareUnclaimed(
   deps: ReconcileDependencies,
@@ -18,14 +18,11 @@ export async function compareUnclaimed(
     const message = `${project.assetId}: custody's retirement record ${index}`;
     // As many records may belong to pending retirements as retirements with the same content exist.
     if (pending === null || places > pending.count || deps.isStill) {
-      compared.findings.push({
-        invariant: 'I4',
-        message: `${message} belongs to no retirement of this platform`,
-      });
+      add(compared, broken('I4', `${message} belongs to no retirement of this platform`));
     } else {
       const obstacle = pending.isReviewed ? 'UNDER_REVIEW' : 'UNDER_WAY';
       const reason = `looks like that of a retirement that is not settled, such as ${pending.id}`;
-      compared.notProved.push({ invariant: 'I4', obstacle, message: `${message} ${reason}` });
+      add(compared, unproved(['I4'], obstacle, `${message} ${reason}`));
     }
   }
   return compared;

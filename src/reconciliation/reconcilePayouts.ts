@@ -39,12 +39,12 @@ interface Skipped {
   ofOthers: number;
   unanswered: number;
   refused: number;
-  nullIfUnreadable: number;
+  withoutAmount: number;
 }
 
 export async function reconcilePayouts(deps: PayoutDependencies, pauseMs = PAUSE_MS): Promise<Comparison> {
   const compared = nothingCompared();
-  const skipped: Skipped = { ofOthers: 0, unanswered: 0, refused: 0, nullIfUnreadable: 0 };
+  const skipped: Skipped = { ofOthers: 0, unanswered: 0, refused: 0, withoutAmount: 0 };
   const limit = pLimit(MAX_CONCURRENT_QUESTIONS);
   const find = createQuestion(deps.ramp, pauseMs);
   const ask = async (session: Session) => {
@@ -57,7 +57,7 @@ export async function reconcilePayouts(deps: PayoutDependencies, pauseMs = PAUSE
     else if (answer === 'REFUSED') skipped.refused += 1;
     else {
       add(compared, comparePayout(session, answer));
-      if (answer !== null && answer.fiat?.amount === undefined) skipped.nullIfUnreadable += 1;
+      if (answer !== null && answer.fiat?.amount === undefined) skipped.withoutAmount += 1;
     }
   };
   for await (const page of pagesById(offRampSessions.id, deps.offRampSessionIds, selectSessions(deps))) {
@@ -189,17 +189,13 @@ function isDealtWith(session: Session, { status }: RampSession, otherFiat: strin
 
 function describeSkipped(
   name: string,
-  { ofOthers, unanswered, refused, nullIfUnreadable }: Skipped,
+  { ofOthers, unanswered, refused, withoutAmount }: Skipped,
 ): NotProved[] {
   const left = [
     [ofOthers, 'NO_DATA', `${ofOthers} payouts are of other providers than "${name}", which is configured`],
     [unanswered, 'NO_ANSWER', `of ${unanswered} payouts the provider "${name}" gave no answer`],
     [refused, 'NO_DATA', `of ${refused} payouts the provider "${name}" refuses to answer`],
-    [
-      nullIfUnreadable,
-      'NO_DATA',
-      `of ${nullIfUnreadable} payouts the provider "${name}" does not show the amount`,
-    ],
+    [withoutAmount, 'NO_DATA', `of ${withoutAmount} payouts the provider "${name}" does not show the amount`],
   ] as const;
   return left.flatMap(([payouts, obstacle, message]) =>
     payouts === 0 ? [] : [{ invariant: 'I13', obstacle, message }],

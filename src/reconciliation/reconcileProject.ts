@@ -10,6 +10,7 @@ import { compareSums, readBooks, readSums } from './compareSums.ts';
 import { orNotAnswered } from './questions.ts';
 import {
   add,
+  broken,
   nothingCompared,
   verdictsOf,
   type Comparison,
@@ -65,8 +66,7 @@ export async function reconcileProject(
       books: balances,
       network: null,
       unsettled: underWay.calls,
-      findings: [{ invariant: 'I3', message }],
-      notProved: [],
+      ...broken('I3', message),
     });
   }
 }
