@@ -5,7 +5,7 @@
  * configuration knows), or one of two that the platform never makes: a transfer, and a pause.
  */
 import * as z from 'zod';
-import { NetworkRefusal } from '../port.ts';
+import { refused } from '../port.ts';
 import type { Address, NetworkCall } from '../port.ts';
 import { isAddress } from '../../../lib/strkey.ts';
 
@@ -92,5 +92,5 @@ export function checkInvocation(value: unknown): Invocation {
   const parsed = invocationSchema.safeParse(value);
   if (parsed.success) return parsed.data;
   const problems = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'call'}: ${issue.message}`);
-  throw new NetworkRefusal({ reason: 'OTHER', message: `Invalid arguments: ${problems.join('; ')}` });
+  throw refused('OTHER', `Invalid arguments: ${problems.join('; ')}`);
 }

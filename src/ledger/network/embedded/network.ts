@@ -9,7 +9,7 @@ import type { Clock } from '../../../lib/clock.ts';
 import type { DatabaseHandle } from '../../../db/connection.ts';
 import type { ClockControl } from '../family.ts';
 import { WHOLE_HISTORY } from '../continuity.ts';
-import { NetworkRefusal } from '../port.ts';
+import { refused } from '../port.ts';
 import type { Address, Hash32, LedgerNetwork, NetworkCall } from '../port.ts';
 import { explainFailures } from '../wrapNetwork.ts';
 import { innermostMessage } from '../../../lib/errors.ts';
@@ -135,7 +135,7 @@ async function ensureSettlement(
  */
 function withSettlement(call: NetworkCall, settlementAddress: Address): Invocation {
   if (call.kind === 'setAllowance') {
-    throw new NetworkRefusal({ reason: 'OTHER', message: 'Tokens of this network know no allowances' });
+    throw refused('OTHER', 'Tokens of this network know no allowances');
   }
   return 'sessionId' in call ? { ...call, settlementAddress } : call;
 }

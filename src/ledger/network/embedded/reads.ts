@@ -7,7 +7,7 @@ import { QueryBuilder } from 'drizzle-orm/pg-core';
 import type { Clock } from '../../../lib/clock.ts';
 import type { Db } from '../../../db/connection.ts';
 import { hotSelect } from '../../../db/hotQueries.ts';
-import { NetworkRefusal, noTokenAt } from '../port.ts';
+import { NetworkRefusal, noTokenAt, refused } from '../port.ts';
 import { requireRecordRange, requireTokenCount } from '../port/readLimits.ts';
 import type {
   Address,
@@ -149,8 +149,5 @@ function templateOrRefusal(
 ): TokenState | NetworkRefusal {
   if (!token) return noTokenAt(address);
   if (token.template === template) return token;
-  return new NetworkRefusal({
-    reason: 'WRONG_TEMPLATE',
-    message: `${address} is a ${token.template} token, not a ${template} token`,
-  });
+  return refused('WRONG_TEMPLATE', `${address} is a ${token.template} token, not a ${template} token`);
 }

@@ -10,7 +10,7 @@
  */
 import { createHash } from 'node:crypto';
 import * as z from 'zod';
-import { NetworkRefusal } from '../port.ts';
+import { refused } from '../port.ts';
 import type { Address, TransactionHash, UnixSeconds } from '../port.ts';
 import { checkInvocation } from './calls.ts';
 import type { Invocation } from './calls.ts';
@@ -51,10 +51,10 @@ const envelopeSchema = z.strictObject({
 export function encodeTransaction(transaction: Transaction): Uint8Array {
   const payload = Buffer.from(canonicalJson(transaction), 'utf8');
   if (payload.length > MAX_PAYLOAD_BYTES) {
-    throw new NetworkRefusal({
-      reason: 'OTHER',
-      message: `The transaction takes ${payload.length} bytes, the network allows ${MAX_PAYLOAD_BYTES}`,
-    });
+    throw refused(
+      'OTHER',
+      `The transaction takes ${payload.length} bytes, the network allows ${MAX_PAYLOAD_BYTES}`,
+    );
   }
   return payload;
 }

@@ -6,7 +6,7 @@
  *   signed, as returned            base64 of the 64 bytes of the ed25519 signature, followed by the payload's
  */
 import { isDeepStrictEqual } from 'node:util';
-import { NetworkRefusal, notAsPrepared } from '../port.ts';
+import { notAsPrepared, refused } from '../port.ts';
 import type { Address, PreparedTransaction, UnsignedTransaction } from '../port.ts';
 import { checkInvocation } from './calls.ts';
 import type { Invocation } from './calls.ts';
@@ -26,10 +26,7 @@ export async function prepareForHolder(
   holder: Address,
 ): Promise<UnsignedTransaction> {
   if (decodeStrkey(holder)?.kind !== 'account') {
-    throw new NetworkRefusal({
-      reason: 'UNAUTHORIZED',
-      message: `${holder} is no account: it has no key that signs`,
-    });
+    throw refused('UNAUTHORIZED', `${holder} is no account: it has no key that signs`);
   }
   const { invocation, latest } = await deps.simulate(holder, call);
   const validUntil = latest.closedAt + HOLDER_VALIDITY_SECONDS;

@@ -3,7 +3,7 @@
  */
 import { getAddress, keccak256, stringToBytes } from 'viem';
 import type { Address, Hex } from 'viem';
-import { NetworkRefusal } from '../port.ts';
+import { refused } from '../port.ts';
 import type { RefusalReason } from '../port.ts';
 
 export const ZERO_ADDRESS: Address = '0x0000000000000000000000000000000000000000';
@@ -24,10 +24,10 @@ export function normalizeAddress(text: string): Address | null {
 export function requireAddress(text: string, reason: RefusalReason = 'CONTRACT_NOT_FOUND'): Address {
   const address = normalizeAddress(text);
   if (address) return address;
-  throw new NetworkRefusal({
+  throw refused(
     reason,
-    message: `${text.slice(0, 100)} is no address of this network: 0x, 40 hexadecimal digits, with a right checksum if in mixed case`,
-  });
+    `${text.slice(0, 100)} is no address of this network: 0x, 40 hexadecimal digits, with a right checksum if in mixed case`,
+  );
 }
 
 /** keccak256 of the UTF-8 text, as the contracts hash asset ids and session ids. */

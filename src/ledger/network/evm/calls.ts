@@ -3,7 +3,7 @@
  */
 import { encodeFunctionData, maxUint256 } from 'viem';
 import type { Address, Hex } from 'viem';
-import { NetworkRefusal } from '../port.ts';
+import { NetworkRefusal, refused } from '../port.ts';
 import type { NetworkCall } from '../port.ts';
 import { ZERO_ADDRESS, hashText, requireAddress } from './addresses.ts';
 import {
@@ -148,9 +148,9 @@ function requireSettlement({ settlement }: ContractAddresses): Address {
 
 function required(address: Address | null, what: string): Address {
   if (address) return address;
-  throw new NetworkRefusal({ reason: 'CONTRACT_NOT_FOUND', message: `No ${what} is configured` });
+  throw refused('CONTRACT_NOT_FOUND', `No ${what} is configured`);
 }
 
 function invalid(problem: string): NetworkRefusal {
-  return new NetworkRefusal({ reason: 'OTHER', message: `Invalid arguments: ${problem}` });
+  return refused('OTHER', `Invalid arguments: ${problem}`);
 }

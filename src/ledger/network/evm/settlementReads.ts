@@ -9,7 +9,7 @@
 import { decodeFunctionResult, encodeFunctionData } from 'viem';
 import type { Address, Hex } from 'viem';
 import { retryWhile } from '../retryWhile.ts';
-import { NetworkRefusal } from '../port.ts';
+import { refused } from '../port.ts';
 import { DEPOSIT_STATUSES } from '../port/tokens.ts';
 import type { LedgerNetwork, NetworkCall, OffRampDeposit, Refusal, SettlementContract } from '../port.ts';
 import { hashText, requireAddress } from './addresses.ts';
@@ -68,10 +68,7 @@ export function createSettlementReads(deps: SettlementReadDeps): SettlementReads
         if (answer?.kind === 'failed') throw answer.error;
         // Where no contract stands, no reference was used.
         if (answer?.kind === 'nothing') return null;
-        throw new NetworkRefusal({
-          reason: 'WRONG_TEMPLATE',
-          message: `${target} is no settlement contract`,
-        });
+        throw refused('WRONG_TEMPLATE', `${target} is no settlement contract`);
       });
     },
     async checkDeposit(call, depositor) {

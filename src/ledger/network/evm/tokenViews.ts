@@ -7,7 +7,7 @@
  */
 import { decodeFunctionResult, encodeFunctionData } from 'viem';
 import type { Address, Hex } from 'viem';
-import { NetworkRefusal, NetworkUnavailable, noTokenAt } from '../port.ts';
+import { NetworkUnavailable, noTokenAt, refused } from '../port.ts';
 import { RECEIPT_STATUSES } from '../port/tokens.ts';
 import type { CarbonTotals, NetworkError, ReceiptStatus } from '../port.ts';
 import { wordIn, type ReadAll, type ReadAnswer } from './contractReads.ts';
@@ -140,7 +140,7 @@ function problemOf(
     return new NetworkUnavailable(`The node could not read ${token}: ${error.message}`, { cause: error });
   }
   if (otherTemplate === undefined) return noTokenAt(token);
-  return new NetworkRefusal({ reason: 'WRONG_TEMPLATE', message: `${token} ${otherTemplate}` });
+  return refused('WRONG_TEMPLATE', `${token} ${otherTemplate}`);
 }
 
 function wordOf(data: Hex | undefined): bigint {

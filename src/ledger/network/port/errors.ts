@@ -44,20 +44,18 @@ export class NetworkRefusal extends Error {
   }
 }
 
+export function refused(reason: RefusalReason, message: string): NetworkRefusal {
+  return new NetworkRefusal({ reason, message });
+}
+
 /** @param address any text that was given as an address */
 export function noTokenAt(address: string): NetworkRefusal {
-  return new NetworkRefusal({
-    reason: 'CONTRACT_NOT_FOUND',
-    message: `No token stands at ${address.slice(0, 100)}`,
-  });
+  return refused('CONTRACT_NOT_FOUND', `No token stands at ${address.slice(0, 100)}`);
 }
 
 /** Of what a wallet gave back in place of what was prepared for its holder. */
 export function notAsPrepared(problem: string): NetworkRefusal {
-  return new NetworkRefusal({
-    reason: 'NOT_AS_PREPARED',
-    message: `What the wallet gave back is not what was prepared for it: ${problem}`,
-  });
+  return refused('NOT_AS_PREPARED', `What the wallet gave back is not what was prepared for it: ${problem}`);
 }
 
 /** The network did not answer: nothing is known. */

@@ -7,7 +7,7 @@
  * and the platform's own transaction would look dead. So no entry is ever signed, whatever the node asks for.
  */
 import { Address as SdkAddress, xdr } from '@stellar/stellar-sdk';
-import { NetworkRefusal, NetworkUnavailable } from '../port.ts';
+import { NetworkUnavailable, refused } from '../port.ts';
 import type { Address } from '../port.ts';
 import { isAccount } from './addresses.ts';
 import { hostFunctionOf } from './calls.ts';
@@ -28,10 +28,10 @@ export function boundToEnvelope(
   return entries.map((entry) => {
     const address = addressOf(entry);
     if (address !== null && address !== caller) {
-      throw new NetworkRefusal({
-        reason: 'UNAUTHORIZED',
-        message: `Only ${address} may call ${invocation.functionName} on ${invocation.contract}; the caller is ${caller}`,
-      });
+      throw refused(
+        'UNAUTHORIZED',
+        `Only ${address} may call ${invocation.functionName} on ${invocation.contract}; the caller is ${caller}`,
+      );
     }
     const rootInvocation = entry.rootInvocation();
     requireSameCall(rootInvocation, invocation);

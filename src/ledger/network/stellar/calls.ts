@@ -3,7 +3,7 @@
  * be authorised with the call. Arguments are positional, in the order of the contracts' interface.
  */
 import { Address as SdkAddress, Asset, xdr } from '@stellar/stellar-sdk';
-import { NetworkRefusal, noTokenAt } from '../port.ts';
+import { noTokenAt, refused } from '../port.ts';
 import type { Address, CarbonCreditMetadata, CommodityMetadata, Hash32, NetworkCall } from '../port.ts';
 import { bytesOf, deployedAddress, hashText, isContract } from './addresses.ts';
 import { addressVal, bytes32Val, i128Val, structVal, textVal, u32Val, u64Val } from './scvals.ts';
@@ -85,7 +85,7 @@ export function invocationOf(contracts: Contracts, call: NetworkCall, caller: Ad
     case 'refundOffRamp':
       return invocation(requireSettlement(contracts), 'refund_off_ramp', [referenceVal(call.sessionId)]);
     case 'setAllowance':
-      throw refusal('OTHER', 'On Stellar a deposit needs no allowance: its authorisation holds the transfer');
+      throw refused('OTHER', 'On Stellar a deposit needs no allowance: its authorisation holds the transfer');
     default:
       return call satisfies never;
   }
@@ -110,7 +110,7 @@ function requireToken(address: string): Address {
 /** @throws NetworkRefusal CONTRACT_NOT_FOUND */
 function requireSettlement(contracts: Contracts): Address {
   const { settlementAddress } = contracts;
-  if (settlementAddress === null) throw refusal('CONTRACT_NOT_FOUND', 'No settlement contract is configured');
+  if (settlementAddress === null) throw refused('CONTRACT_NOT_FOUND', 'No settlement contract is configured');
   return settlementAddress;
 }
 
@@ -162,7 +162,7 @@ function deploySettlementInvocation(
 ): Invocation {
   const factory = contracts.settlementFactoryAddress;
   if (factory === null) {
-    throw refusal('CONTRACT_NOT_FOUND', 'No factory of settlement contracts is configured');
+    throw refused('CONTRACT_NOT_FOUND', 'No factory of settlement contracts is configured');
   }
   return {
     contract: factory,
@@ -245,15 +245,11 @@ function commodityMetadata(metadata: CommodityMetadata): xdr.ScVal {
 
 /** Checked here because the deployed token refuses only zero: a negative amount would create tokens. */
 function amountVal(amount: bigint): xdr.ScVal {
-  if (amount === 0n) throw refusal('ZERO_AMOUNT', 'The amount is zero');
-  if (amount < 0n) throw refusal('OTHER', `The amount is negative: ${amount}`);
+  if (amount === 0n) throw refused('ZERO_AMOUNT', 'The amount is zero');
+  if (amount < 0n) throw refused('OTHER', `The amount is negative: ${amount}`);
   return i128Val('amount', amount);
 }
 
 function invocation(contract: Address, functionName: string, args: xdr.ScVal[]): Invocation {
   return { contract, functionName, args, nestedTransfer: null };
-}
-
-export function refusal(reason: NetworkRefusal['reason'], message: string): NetworkRefusal {
-  return new NetworkRefusal({ reason, message });
 }

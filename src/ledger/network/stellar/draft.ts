@@ -7,7 +7,7 @@
  */
 import { Operation } from '@stellar/stellar-sdk';
 import type { xdr } from '@stellar/stellar-sdk';
-import { NetworkRefusal, SignerShortOfFunds } from '../port.ts';
+import { NetworkRefusal, SignerShortOfFunds, refused } from '../port.ts';
 import type { Address, Draft, NetworkCall, PreparedTransaction, SequenceSlot } from '../port.ts';
 import { readAccounts } from './accounts.ts';
 import { isAccount } from './addresses.ts';
@@ -164,10 +164,10 @@ function requirePredicted(
   if (predicted === null) return;
   const reported = plain(simulation.returnValue);
   if (reported === predicted) return;
-  throw new NetworkRefusal({
-    reason: 'OTHER',
-    message: `The factory would deploy to ${String(reported)}, but its address and the salt lead to ${predicted}: nothing was signed`,
-  });
+  throw refused(
+    'OTHER',
+    `The factory would deploy to ${String(reported)}, but its address and the salt lead to ${predicted}: nothing was signed`,
+  );
 }
 
 async function signCall(

@@ -3,7 +3,7 @@
  */
 import { Address as SdkAddress, nativeToScVal, scValToNative, xdr } from '@stellar/stellar-sdk';
 import { storableText } from '../foreignText.ts';
-import { NetworkRefusal, NetworkUnavailable } from '../port.ts';
+import { type NetworkRefusal, NetworkUnavailable, refused } from '../port.ts';
 import type { Address, Hash32, RetirementRecord } from '../port.ts';
 import { bytesOf, normalizeAddress } from './addresses.ts';
 
@@ -161,7 +161,7 @@ export function retirementOf(value: xdr.ScVal): Omit<RetirementRecord, 'index'> 
 }
 
 function invalid(name: string, problem: string): NetworkRefusal {
-  return new NetworkRefusal({ reason: 'OTHER', message: `Invalid argument ${name}: ${problem}` });
+  return refused('OTHER', `Invalid argument ${name}: ${problem}`);
 }
 
 function unexpected(value: unknown, what: string, wanted: string): UnexpectedValue {

@@ -6,7 +6,7 @@
  */
 import { FeeBumpTransaction, Keypair, Operation, TransactionBuilder } from '@stellar/stellar-sdk';
 import type { Transaction } from '@stellar/stellar-sdk';
-import { notAsPrepared } from '../port.ts';
+import { notAsPrepared, refused } from '../port.ts';
 import type { Address, HolderCall, PreparedTransaction, UnsignedTransaction } from '../port.ts';
 import { readAccounts } from './accounts.ts';
 import { isAccount } from './addresses.ts';
@@ -14,7 +14,7 @@ import { callWithHeadroom, simulateCall } from './draft.ts';
 import type { DraftingDeps } from './draft.ts';
 import { stellar } from './family.ts';
 import { inclusionFeeStroops } from './fees.ts';
-import { hostFunctionOf, invocationOf, refusal } from './calls.ts';
+import { hostFunctionOf, invocationOf } from './calls.ts';
 import { buildTransaction, preparedFrom } from './signing.ts';
 
 /** Time for a person to read, decide and sign, perhaps on another device. */
@@ -26,7 +26,7 @@ export async function prepareForHolder(
   holder: Address,
 ): Promise<UnsignedTransaction> {
   if (!isAccount(holder)) {
-    throw refusal('OTHER', `${holder} is no account (G…), so no wallet can sign a transaction for it`);
+    throw refused('OTHER', `${holder} is no account (G…), so no wallet can sign a transaction for it`);
   }
   const { node } = deps;
   const [state, simulated, accounts, inclusionFee] = await Promise.all([
@@ -37,7 +37,7 @@ export async function prepareForHolder(
   ]);
   const account = accounts.byAddress.get(holder);
   if (!account) {
-    throw refusal('OTHER', `The account ${holder} does not exist on the network yet: it needs XLM for fees`);
+    throw refused('OTHER', `The account ${holder} does not exist on the network yet: it needs XLM for fees`);
   }
   const { resources, auth } = await callWithHeadroom(deps, simulated, state);
   const validUntil = state.closedAt + HOLDER_VALIDITY_SECONDS;

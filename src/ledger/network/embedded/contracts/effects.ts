@@ -1,7 +1,7 @@
 /**
  * The result of a call's execution, and a contract's refusal. Shared by all contracts.
  */
-import { NetworkRefusal } from '../../port.ts';
+import { refused } from '../../port.ts';
 import type { Address, CallResult, RefusalReason, UnixSeconds } from '../../port.ts';
 
 /** The caller, ledger and time of a call. */
@@ -38,5 +38,5 @@ export function eventOf(
 
 /** Ends a call without effect, because contracts check everything before their first change. */
 export function refuse(reason: RefusalReason, message: string): never {
-  throw new NetworkRefusal({ reason, message });
+  throw refused(reason, message);
 }
