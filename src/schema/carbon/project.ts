@@ -30,7 +30,7 @@ import {
   listProjectTypes,
   type ProjectOrder,
 } from '../../resolvers/carbon/listProjects.ts';
-import { anyOf, filterInput, filterOf, within } from '../core/filters.ts';
+import { anyOf, atLeast, atMost, filterInput, filterOf, within } from '../core/filters.ts';
 import { assetId, label } from '../core/text.ts';
 import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.ts';
 
@@ -175,18 +175,9 @@ const ProjectFilterInput = filterInput('ProjectFilter', 'A project', (t) => ({
     description:
       'true: only projects whose credits can be purchased now, as in `Project.buyable`; false: only the other projects.',
   }),
-  minUnsoldTonnes: t.field({
-    type: 'Tonnes',
-    description: 'Only projects with at least this many unsold tonnes CO2e.',
-  }),
-  minQuantityCO2e: t.field({
-    type: 'Tonnes',
-    description: 'Only projects with at least this many verified tonnes CO2e.',
-  }),
-  maxQuantityCO2e: t.field({
-    type: 'Tonnes',
-    description: 'Only projects with at most this many verified tonnes CO2e.',
-  }),
+  minUnsoldTonnes: t.field(atLeast('Tonnes', 'projects with', 'unsold tonnes CO2e')),
+  minQuantityCO2e: t.field(atLeast('Tonnes', 'projects with', 'verified tonnes CO2e')),
+  maxQuantityCO2e: t.field(atMost('Tonnes', 'projects with', 'verified tonnes CO2e')),
   ...within(t, 'projects submitted'),
 }));
 

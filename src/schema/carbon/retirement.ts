@@ -20,7 +20,7 @@ import { builder } from '../core/builder.ts';
 import { enumOf } from '../core/enums.ts';
 import { ofProject } from './project.ts';
 import { moment, momentOrNull } from '../core/time.ts';
-import { anyOf, filterInput, filterOf, PROJECT_TOKENS, within } from '../core/filters.ts';
+import { anyOf, atLeast, atMost, filterInput, filterOf, PROJECT_TOKENS, within } from '../core/filters.ts';
 import { subject } from '../core/text.ts';
 import { keysetCursors, listNames, pageOf } from '../core/paging.ts';
 
@@ -128,11 +128,8 @@ const RetirementFilterInput = filterInput('RetirementFilter', 'A retirement', (t
   tokenAddresses: t.field({ ...PROJECT_TOKENS, type: ['Address'] }),
   states: t.field({ type: [RetirementStateEnum], description: 'Only retirements in one of these states.' }),
   ...within(t, 'retirements requested'),
-  minTonnes: t.field({
-    type: 'Tonnes',
-    description: 'Only retirements of at least this many tonnes CO2e.',
-  }),
-  maxTonnes: t.field({ type: 'Tonnes', description: 'Only retirements of at most this many tonnes CO2e.' }),
+  minTonnes: t.field(atLeast('Tonnes', 'retirements of', 'tonnes CO2e')),
+  maxTonnes: t.field(atMost('Tonnes', 'retirements of', 'tonnes CO2e')),
 }));
 
 const cursors = keysetCursors('retirements');

@@ -5,7 +5,7 @@ import { listOffRampSessions } from '../../resolvers/warehouse/offRamp/listOffRa
 import { OVERDUE_RULE } from '../../resolvers/operations/overdueWork.ts';
 import { forRoles } from '../core/access.ts';
 import { isOperator, subjectOf } from '../core/caller.ts';
-import { anyOf, filterInput, within } from '../core/filters.ts';
+import { anyOf, atLeast, atMost, filterInput, within } from '../core/filters.ts';
 import { addList } from '../core/lists.ts';
 import { subject } from '../core/text.ts';
 import { OffRampStateEnum } from './offRampEnums.ts';
@@ -26,14 +26,8 @@ const OffRampSessionFilterInput = filterInput('OffRampSessionFilter', 'An off-ra
     description: `true: only overdue sessions (${OVERDUE_RULE}); false: only the other sessions.`,
   }),
   ...within(t, 'sessions requested'),
-  minTokenAmount: t.field({
-    type: 'Kilograms',
-    description: 'Only sessions of at least this many kilograms.',
-  }),
-  maxTokenAmount: t.field({
-    type: 'Kilograms',
-    description: 'Only sessions of at most this many kilograms.',
-  }),
+  minTokenAmount: t.field(atLeast('Kilograms', 'sessions of', 'kilograms')),
+  maxTokenAmount: t.field(atMost('Kilograms', 'sessions of', 'kilograms')),
 }));
 
 addList('offRampSessions', OffRampSessionRef, {

@@ -28,7 +28,7 @@ import {
   listReceipts,
   type ReceiptSight,
 } from '../../resolvers/warehouse/listReceipts.ts';
-import { anyOf, filterInput, within } from '../core/filters.ts';
+import { anyOf, atLeast, atMost, filterInput, within } from '../core/filters.ts';
 import { addList } from '../core/lists.ts';
 import { label, subject } from '../core/text.ts';
 
@@ -156,14 +156,8 @@ const ReceiptFilterInput = filterInput('ReceiptFilter', 'A receipt', (t) => ({
     anyOf('receipts of one of these commodities, in exactly this spelling', label),
   ),
   states: t.field({ type: [ReceiptStateEnum], description: 'Only receipts in one of these states.' }),
-  minQuantityKg: t.field({
-    type: 'Kilograms',
-    description: 'Only receipts of at least this many kilograms.',
-  }),
-  maxQuantityKg: t.field({
-    type: 'Kilograms',
-    description: 'Only receipts of at most this many kilograms.',
-  }),
+  minQuantityKg: t.field(atLeast('Kilograms', 'receipts of', 'kilograms')),
+  maxQuantityKg: t.field(atMost('Kilograms', 'receipts of', 'kilograms')),
   ...within(t, 'receipts confirmed'),
   expiresFrom: t.field(fromTime('receipts with an `expiryDate`')),
   expiresUntil: t.field(untilTime('receipts with an `expiryDate`')),
