@@ -37,7 +37,7 @@ INSERT INTO embedded_network.indexer_cursor (sequence) VALUES (0);
 CREATE FUNCTION embedded_network.refuse_change() RETURNS trigger LANGUAGE plpgsql
 SET search_path = embedded_network, pg_temp AS $$
 BEGIN
-  RAISE EXCEPTION '% is append-only: % refused', TG_TABLE_NAME, TG_OP USING ERRCODE = 'integrity_constraint_violation';
+  RAISE EXCEPTION '% refuses this %', TG_TABLE_NAME, TG_OP USING ERRCODE = 'integrity_constraint_violation';
 END $$;
 --> statement-breakpoint
 
