@@ -3,6 +3,7 @@
  * single budget, or one for each key.
  */
 import { LRUCache } from 'lru-cache';
+import { getOrMake } from '../lib/getOrMake.ts';
 
 interface TokenBuckets {
   take(key: string, points: number): boolean;
@@ -63,14 +64,8 @@ export class TokenBucket {
 export function createTokenBuckets(rate: Rate, nowMs: () => number): TokenBuckets {
   const buckets = new LRUCache<string, TokenBucket>({ max: MAX_KEYS });
   return {
-    take(key, points) {
-      let bucket = buckets.get(key);
-      if (bucket === undefined) {
-        bucket = new TokenBucket(rate, nowMs);
-        buckets.set(key, bucket);
-      }
-      return bucket.take(points);
-    },
+    take: (key, points) =>
+      getOrMake<string, TokenBucket>(buckets, key, () => new TokenBucket(rate, nowMs)).take(points),
     waitSeconds: (key) => buckets.get(key)?.waitSeconds() ?? 0,
   };
 }

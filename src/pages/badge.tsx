@@ -3,7 +3,7 @@
  */
 import type { PageAnswer } from '../http/server/pages.ts';
 import type { CertificateRecord } from './certificateRecord.ts';
-import { rendered } from './render.ts';
+import { rendered } from './layout.tsx';
 import { grouped } from './text.ts';
 
 const LABEL_WIDTH = 92;

@@ -4,7 +4,6 @@
 import type { Child } from 'hono/jsx';
 import type { PageAnswer } from '../http/server/pages.ts';
 import { assetPath, type Script } from './assets.ts';
-import { rendered } from './render.ts';
 import { absolute, type Site } from './site.ts';
 
 /**
@@ -66,6 +65,11 @@ export function htmlAnswer(site: Site, head: PageHead, content: Child, status = 
     },
     body: `<!doctype html>${rendered(page)}`,
   };
+}
+
+/** As text. No component of the pages is asynchronous: a page asks for its data before it is rendered. */
+export function rendered(element: unknown): string {
+  return String(element);
 }
 
 function Head({ site, head }: { site: Site; head: PageHead }) {

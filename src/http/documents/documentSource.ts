@@ -6,7 +6,6 @@
  *   persisted queries        sent before by a client (Apollo's automatic persisted queries), by their SHA-256
  */
 import { createHash } from 'node:crypto';
-import { GraphQLError } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import { DomainError } from '../../lib/errors.ts';
 import { isObject } from '../../lib/parseJson.ts';
@@ -141,6 +140,6 @@ function notTrustedText(): DomainError {
   );
 }
 
-function badRequest(message: string): GraphQLError {
-  return new GraphQLError(message, { extensions: { code: 'BAD_REQUEST', http: { status: 400 } } });
+function badRequest(message: string): DomainError {
+  return new DomainError('BAD_REQUEST', message);
 }

@@ -16,7 +16,7 @@ import { OlderLink } from '../../../src/pages/parts/recordList.tsx';
 import { Foreign, Name } from '../../../src/pages/parts/shownText.tsx';
 import { WeekChart } from '../../../src/pages/parts/weekChart.tsx';
 import { beneficiaryPath, readPublicId } from '../../../src/pages/records.ts';
-import { rendered } from '../../../src/pages/render.ts';
+import { rendered } from '../../../src/pages/layout.tsx';
 import { search } from '../../../src/pages/search.ts';
 import { grouped, isoOf, periodText, placeOf, shown, sumOf } from '../../../src/pages/text.ts';
 import { measure, priceFields } from '../../../src/limits/operationCost.ts';
