@@ -21,7 +21,7 @@ import { encodeAuditRow, type AuditRow } from '../db/auditRows.ts';
 import type { Db } from '../db/connection.ts';
 import { createBatcher } from '../lib/batches.ts';
 import { createThrottledLog } from '../lib/throttledLog.ts';
-import { DomainError } from '../lib/errors.ts';
+import { DomainError, succeeds } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { PROGRAM_VERSION } from '../lib/programVersion.ts';
 import type { Caller } from './roles.ts';
@@ -126,7 +126,7 @@ export function createAuditLog(deps: {
     openRead(field) {
       const startedAt = clock.now();
       return (targetIds) =>
-        isWritten(starts.submit(startRow('READ', ids.next(), { ...field, targetIds }, startedAt)));
+        succeeds(starts.submit(startRow('READ', ids.next(), { ...field, targetIds }, startedAt)));
     },
     countRefused: ({ caller, remoteAddress, field }, code) =>
       refused.count({
@@ -180,20 +180,13 @@ function openEntry({ clock, write, addOutcome }: Entries, start: AuditRow): Open
         if (given?.outcome == null) addOutcome(start.id, outcome);
         return true;
       }
-      const isKept = await isWritten(write(withOutcome(outcome)));
+      const isKept = await succeeds(write(withOutcome(outcome)));
       // The transaction may have committed its row and lost the answer: an existing row is not written again,
       // and gets its outcome here.
       if (given !== null && given.outcome == null) addOutcome(start.id, outcome);
       return isKept;
     },
   };
-}
-
-function isWritten(writing: Promise<unknown>): Promise<boolean> {
-  return writing.then(
-    () => true,
-    () => false,
-  );
 }
 
 type ErrorLog = Pick<Logger, 'error'>;

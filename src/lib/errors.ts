@@ -142,6 +142,14 @@ export function nullFor(kind: abstract new (...given: never[]) => Error): (error
   };
 }
 
+/** Whether the work ends without an error. */
+export function succeeds(work: Promise<unknown>): Promise<boolean> {
+  return work.then(
+    () => true,
+    () => false,
+  );
+}
+
 /** The `code` of an error of Node or PostgreSQL; an empty text without one. */
 export function codeOf(error: unknown): string {
   return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';

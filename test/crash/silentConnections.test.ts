@@ -13,6 +13,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openDatabase, type DatabaseHandle } from '../../src/db/connection.ts';
 import { NoFreeConnection } from '../../src/db/connectionLost.ts';
 import { freePort } from '../../src/db/embedded/freePort.ts';
+import { succeeds } from '../../src/lib/errors.ts';
 import { rateLimits } from '../../src/db/tables/index.ts';
 import { codeOf } from '../../src/http/graphql/errors.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database/database.ts';
@@ -99,13 +100,7 @@ describe('a pool whose connections fell silent', () => {
     });
     await new Promise<void>((resolve) => (goOn = resolve));
     const retried = (async () => {
-      while (
-        !(await handle.db.transaction(update).then(
-          () => true,
-          () => false,
-        ))
-      )
-        await delay(100);
+      while (!(await succeeds(handle.db.transaction(update)))) await delay(100);
     })();
     await expect(work).rejects.toThrow();
     expect(await elapsedMs(() => retried)).toBeLessThan(SLACK_MS);

@@ -9,6 +9,7 @@ import { chmod, cp, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promise
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { succeeds } from '../../lib/errors.ts';
 import { StartupError } from '../../lib/startupErrors.ts';
 
 /** The user that PostgreSQL runs as, because it refuses to run as root. Null for the user of this process. */
@@ -77,11 +78,7 @@ async function canUse(user: OsUser, installed: string): Promise<boolean> {
 }
 
 async function passes(user: OsUser, condition: readonly string[]): Promise<boolean> {
-  if (user === null) return true;
-  return exec('test', condition, { ...user, cwd: '/' }).then(
-    () => true,
-    () => false,
-  );
+  return user === null || succeeds(exec('test', condition, { ...user, cwd: '/' }));
 }
 
 async function findUser(): Promise<OsUser> {

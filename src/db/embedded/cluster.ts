@@ -22,7 +22,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { readIfThere } from '../../lib/readIfThere.ts';
-import { codeOf, messageOf } from '../../lib/errors.ts';
+import { codeOf, messageOf, succeeds } from '../../lib/errors.ts';
 import { StartupError } from '../../lib/startupErrors.ts';
 import { canEnter, makeSystemFolder, newClusterUser, preparePrograms } from './binaries.ts';
 import type { OsUser, Programs } from './binaries.ts';
@@ -91,11 +91,7 @@ async function findFolder(place: string): Promise<string | null> {
     return await realpath(place);
   } catch (error) {
     if (codeOf(error) !== 'ENOENT') throw error;
-    const isLink = await lstat(place).then(
-      () => true,
-      () => false,
-    );
-    if (!isLink) return null;
+    if (!(await succeeds(lstat(place)))) return null;
     throw new StartupError(
       `${place} is a link to a database that is gone. Bring it back, or remove ${dataFolderOf(place)} to start anew.`,
     );

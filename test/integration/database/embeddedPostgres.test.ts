@@ -26,6 +26,7 @@ import postgres from 'postgres';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openEmbeddedPostgres, type EmbeddedPostgres } from '../../../src/db/embedded/embeddedPostgres.ts';
 import { migrate } from '../../../src/db/migrate.ts';
+import { succeeds } from '../../../src/lib/errors.ts';
 import { explainStartupError } from '../../../src/startup/explainStartupError.ts';
 import { pathOf } from '../../support/run/programs.ts';
 import { memoryFolder } from '../../../devnet/memoryFolder.ts';
@@ -85,11 +86,7 @@ async function query(url: string, statement: string): Promise<postgres.Row[]> {
 }
 
 const pidFile = () => join(dataDir, 'postgres', 'postmaster.pid');
-const isRunning = () =>
-  stat(pidFile()).then(
-    () => true,
-    () => false,
-  );
+const isRunning = () => succeeds(stat(pidFile()));
 
 describe('one process', () => {
   it('finds its data again after a stop, and leaves no server behind', async () => {

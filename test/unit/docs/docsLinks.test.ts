@@ -4,6 +4,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
+import { succeeds } from '../../../src/lib/errors.ts';
 
 interface Reference {
   page: string;
@@ -72,10 +73,7 @@ it('links lead to a file, and to a heading in it', async () => {
     links.map(async ({ page, target }) => {
       const [path = '', anchor] = target.split('#');
       const file = path === '' ? page : posix.join(posix.dirname(page), path);
-      const exists = await stat(new URL(file, ROOT)).then(
-        () => true,
-        () => false,
-      );
+      const exists = await succeeds(stat(new URL(file, ROOT)));
       const hasAnchor = anchor === undefined || headings.get(file)?.has(anchor) === true;
       return exists && hasAnchor ? [] : [`${page}: ${target}`];
     }),
