@@ -7,6 +7,7 @@ import {
   dryRunTransfer,
   transferCredits,
 } from '../../resolvers/carbon/transferCredits.ts';
+import { tonnes } from '../core/amounts.ts';
 import { ownedBy } from '../core/ownedBy.ts';
 import { visible } from '../core/visible.ts';
 import { builder } from '../core/builder.ts';
@@ -41,10 +42,7 @@ builder.node(CreditTransferRef, {
       description: 'The buyer who owns the credits after the transfer.',
     }),
     project: t.field(ofProject('The project of the credits.')),
-    tonnes: t.expose('amountTonnes', {
-      type: 'Tonnes',
-      description: 'The transferred amount, in whole tonnes CO2e.',
-    }),
+    tonnes: t.expose('amountTonnes', tonnes('The transferred amount')),
     memo: t.exposeString('memo', {
       nullable: true,
       description:
@@ -66,11 +64,7 @@ const TransferCreditsInput = builder.inputType('TransferCreditsInput', {
         'no list of buyers, so an id that no token has is accepted; an operator can transfer such credits back.',
     }),
     tokenAddress: t.field(PROJECT_TOKEN),
-    amountCO2e: t.field({
-      type: 'Tonnes',
-      required: true,
-      description: 'The amount to transfer, in whole tonnes CO2e.',
-    }),
+    amountCO2e: t.field({ ...tonnes('The amount to transfer'), required: true }),
     memo: t.string({
       validate: { schema: memo },
       description:

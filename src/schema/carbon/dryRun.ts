@@ -4,6 +4,7 @@
  */
 import type { DryRun } from '../../resolvers/carbon/dryRun.ts';
 import { totalOf } from '../../resolvers/carbon/projectPrices.ts';
+import { tonnes } from '../core/amounts.ts';
 import { builder } from '../core/builder.ts';
 import { MoneyRef } from '../core/money.ts';
 import { ofProject } from './project.ts';
@@ -13,14 +14,11 @@ export const DryRunRef = builder.objectRef<DryRun>('CreditsDryRun').implement({
   fields: (t) => ({
     buyerId: t.exposeString('buyerId', { description: 'The buyer whose balance would change.' }),
     project: t.field(ofProject('The project whose credits would move.')),
-    tonnes: t.expose('tonnes', {
-      type: 'Tonnes',
-      description: 'The amount that would move, in whole tonnes CO2e.',
-    }),
-    balanceAfter: t.expose('balanceAfterTonnes', {
-      type: 'Tonnes',
-      description: "The buyer's balance of these credits after the mutation, in whole tonnes CO2e.",
-    }),
+    tonnes: t.expose('tonnes', tonnes('The amount that would move')),
+    balanceAfter: t.expose(
+      'balanceAfterTonnes',
+      tonnes("The buyer's balance of these credits after the mutation"),
+    ),
     pricePerTonne: t.field({
       type: MoneyRef,
       nullable: true,

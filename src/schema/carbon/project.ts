@@ -12,6 +12,7 @@ import {
   type Project,
 } from '../../resolvers/carbon/findProject.ts';
 import { readPrices } from '../../resolvers/carbon/projectPrices.ts';
+import { atLeast, atMost, tonnes } from '../core/amounts.ts';
 import { forPublic } from '../core/access.ts';
 import { createBatch, createRequiredBatch } from '../core/batch.ts';
 import { BooksBalancesRef } from './booksBalances.ts';
@@ -30,7 +31,7 @@ import {
   listProjectTypes,
   type ProjectOrder,
 } from '../../resolvers/carbon/listProjects.ts';
-import { anyOf, atLeast, atMost, filterInput, filterOf, within } from '../core/filters.ts';
+import { anyOf, filterInput, filterOf, within } from '../core/filters.ts';
 import { assetId, label } from '../core/text.ts';
 import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.ts';
 
@@ -95,10 +96,7 @@ builder.node(ProjectRef, {
       description: "The verification body's reference for these credits.",
     }),
     vintageYear: t.exposeInt('vintageYear', { description: 'The year of the emission reductions.' }),
-    quantityCO2e: t.expose('quantityTonnes', {
-      type: 'Tonnes',
-      description: 'The verified quantity, all of which is issued, in whole tonnes CO2e.',
-    }),
+    quantityCO2e: t.expose('quantityTonnes', tonnes('The verified quantity, all of which is issued')),
     projectLocation: t.exposeString('projectLocation', { description: "The project's location as text." }),
     projectType: t.exposeString('projectType', { description: 'The kind of project, such as REDD+.' }),
     countryCode: t.expose('countryCode', {

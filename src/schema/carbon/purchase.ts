@@ -4,6 +4,7 @@
 import type { DryRun } from '../../resolvers/carbon/dryRun.ts';
 import { findPurchase, purchase, dryRunPurchase, type Purchase } from '../../resolvers/carbon/purchase.ts';
 import { priceOf, totalOf } from '../../resolvers/carbon/projectPrices.ts';
+import { tonnes } from '../core/amounts.ts';
 import { forBuyerOrOperator, OWN_BUYER_ID } from '../core/access.ts';
 import { maySeeBuyer, subjectOf } from '../core/caller.ts';
 import { ownedBy } from '../core/ownedBy.ts';
@@ -31,10 +32,7 @@ builder.node(PurchaseRef, {
   fields: (t) => ({
     buyerId: t.exposeString('buyerId', { description: 'The subject of the buyer.' }),
     project: t.field(ofProject('The project of the credits.')),
-    tonnes: t.expose('amountTonnes', {
-      type: 'Tonnes',
-      description: 'The purchased amount, in whole tonnes CO2e.',
-    }),
+    tonnes: t.expose('amountTonnes', tonnes('The purchased amount')),
     pricePerTonne: t.field({
       type: MoneyRef,
       nullable: true,
@@ -59,11 +57,7 @@ const PurchaseInput = builder.inputType('PurchaseInput', {
   fields: (t) => ({
     buyerId: t.string({ validate: { schema: subject }, description: OWN_BUYER_ID }),
     tokenAddress: t.field(PROJECT_TOKEN),
-    amountCO2e: t.field({
-      type: 'Tonnes',
-      required: true,
-      description: 'The amount to buy, in whole tonnes CO2e.',
-    }),
+    amountCO2e: t.field({ ...tonnes('The amount to buy'), required: true }),
     expectedPricePerTonne: t.field({
       type: MoneyInput,
       description:

@@ -4,6 +4,7 @@
 import type { DryRun } from '../../resolvers/carbon/dryRun.ts';
 import type { Retirement } from '../../resolvers/carbon/findRetirement.ts';
 import { dryRunRetirement, retire } from '../../resolvers/carbon/retire.ts';
+import { tonnes } from '../core/amounts.ts';
 import { forBuyerOrOperator, OWN_BUYER_ID } from '../core/access.ts';
 import { subjectOf } from '../core/caller.ts';
 import { hashOf } from '../operations/networkTransaction.ts';
@@ -22,11 +23,7 @@ const RetireInput = builder.inputType('RetireInput', {
     buyerId: t.string({ validate: { schema: subject }, description: OWN_BUYER_ID }),
     buyerName: t.string(BENEFICIARY),
     tokenAddress: t.field(PROJECT_TOKEN),
-    amountCO2e: t.field({
-      type: 'Tonnes',
-      required: true,
-      description: 'The amount to retire, in whole tonnes CO2e.',
-    }),
+    amountCO2e: t.field({ ...tonnes('The amount to retire'), required: true }),
     note: t.string(NOTE),
     beneficiaryId: t.string({
       validate: { schema: beneficiaryId },

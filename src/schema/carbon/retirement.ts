@@ -9,6 +9,7 @@ import {
   type Retirement,
   listRetirements,
 } from '../../resolvers/carbon/findRetirement.ts';
+import { atLeast, atMost, tonnes } from '../core/amounts.ts';
 import { forRoles } from '../core/access.ts';
 import { maySeeBuyer, isOperator, subjectOf } from '../core/caller.ts';
 import { hashOf, transactionsOf } from '../operations/networkTransaction.ts';
@@ -20,7 +21,7 @@ import { builder } from '../core/builder.ts';
 import { enumOf } from '../core/enums.ts';
 import { ofProject } from './project.ts';
 import { moment, momentOrNull } from '../core/time.ts';
-import { anyOf, atLeast, atMost, filterInput, filterOf, PROJECT_TOKENS, within } from '../core/filters.ts';
+import { anyOf, filterInput, filterOf, PROJECT_TOKENS, within } from '../core/filters.ts';
 import { subject } from '../core/text.ts';
 import { keysetCursors, listNames, pageOf } from '../core/paging.ts';
 
@@ -52,10 +53,7 @@ builder.node(RetirementRef, {
     state: t.expose('state', { type: RetirementStateEnum, description: 'The state of the retirement.' }),
     buyerId: t.exposeString('buyerId', { description: 'The buyer whose credits are retired.' }),
     project: t.field(ofProject('The project whose credits are retired.')),
-    tonnes: t.expose('amountTonnes', {
-      type: 'Tonnes',
-      description: 'The retired amount, in whole tonnes CO2e.',
-    }),
+    tonnes: t.expose('amountTonnes', tonnes('The retired amount')),
     beneficiary: t.exposeString('beneficiary', {
       description: 'The beneficiary: a text label, not an address.',
     }),

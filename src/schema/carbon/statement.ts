@@ -2,6 +2,7 @@
  * A buyer's statement: every change of its balances, with its cause.
  */
 import { listStatement, type StatementEntry } from '../../resolvers/carbon/readBuyerAccount.ts';
+import { tonnes } from '../core/amounts.ts';
 import { builder } from '../core/builder.ts';
 import { enumOf } from '../core/enums.ts';
 import { filterInput, filterOf, PROJECT_TOKENS, within } from '../core/filters.ts';
@@ -63,14 +64,14 @@ const StatementEntryRef = builder.objectRef<StatementEntry>('StatementEntry').im
       description: 'The change in whole tonnes CO2e; negative when credits left the balance.',
       resolve: ({ amountTonnes }) => amountTonnes.toString(),
     }),
-    balanceBefore: t.expose('balanceBeforeTonnes', {
-      type: 'Tonnes',
-      description: "The balance of this project's credits before the change, in whole tonnes CO2e.",
-    }),
-    balanceAfter: t.expose('balanceAfterTonnes', {
-      type: 'Tonnes',
-      description: "The balance of this project's credits after the change, in whole tonnes CO2e.",
-    }),
+    balanceBefore: t.expose(
+      'balanceBeforeTonnes',
+      tonnes("The balance of this project's credits before the change"),
+    ),
+    balanceAfter: t.expose(
+      'balanceAfterTonnes',
+      tonnes("The balance of this project's credits after the change"),
+    ),
     postedAt: t.expose('postedAt', moment('The time the change was booked')),
     cause: t.field({
       type: StatementCause,

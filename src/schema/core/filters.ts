@@ -31,15 +31,6 @@ export function within(t: InputFieldBuilder<ContractTypes, 'InputObject'>, what:
   return { from: t.field(fromTime(what)), until: t.field(untilTime(what)) };
 }
 
-/** The ends of a range of amounts: `minTonnes: t.field(atLeast('Tonnes', 'retirements of', 'tonnes CO2e'))`. */
-export function atLeast(type: 'Tonnes' | 'Kilograms', what: string, unit: string) {
-  return { type, description: `Only ${what} at least this many ${unit}.` };
-}
-
-export function atMost(type: 'Tonnes' | 'Kilograms', what: string, unit: string) {
-  return { type, description: `Only ${what} at most this many ${unit}.` };
-}
-
 /**
  * A list member: `farmerIds: t.stringList(anyOf('receipts of farmers with one of these subjects', subject))`.
  * @param rule of each value, beyond that of its type

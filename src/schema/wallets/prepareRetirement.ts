@@ -2,6 +2,7 @@
  * prepareRetirement: prepares a burn for a holder's wallet to sign.
  */
 import { prepareRetirement } from '../../resolvers/wallets/prepareRetirement.ts';
+import { tonnes } from '../core/amounts.ts';
 import { forRoles } from '../core/access.ts';
 import { subjectOf } from '../core/caller.ts';
 import { BENEFICIARY, NOTE } from '../carbon/recordTexts.ts';
@@ -14,11 +15,7 @@ const PrepareRetirementInput = builder.inputType('PrepareRetirementInput', {
   description: "The holder's credits to retire, and the beneficiary.",
   fields: (t) => ({
     tokenAddress: t.field(PROJECT_TOKEN),
-    amountCO2e: t.field({
-      type: 'Tonnes',
-      required: true,
-      description: 'The amount to retire, in whole tonnes CO2e.',
-    }),
+    amountCO2e: t.field({ ...tonnes('The amount to retire'), required: true }),
     holderAddress: t.field({
       type: 'Address',
       required: true,

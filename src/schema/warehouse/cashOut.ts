@@ -3,6 +3,7 @@
  */
 import type { InputFieldBuilder } from '@pothos/core';
 import { PayoutAccountInput, payoutAccountOf } from './payoutAccount.ts';
+import { kilograms } from '../core/amounts.ts';
 import { type ContractTypes, builder } from '../core/builder.ts';
 import { RECEIPT_TOKEN } from '../core/tokenAddress.ts';
 import type { Quote } from '../../ramp/port.ts';
@@ -19,11 +20,7 @@ import { DRY_RUN, DRY_RUN_ANSWER, IDEMPOTENCY_KEY, inputOf } from '../core/input
 export function offRampSessionFields(t: InputFieldBuilder<ContractTypes, 'InputObject'>) {
   return {
     receiptTokenAddress: t.field(RECEIPT_TOKEN),
-    tokenAmount: t.field({
-      type: 'Kilograms',
-      required: true,
-      description: 'The amount to cash out, in whole kilograms.',
-    }),
+    tokenAmount: t.field({ ...kilograms('The amount to cash out'), required: true }),
     fiatCurrency: t.field({
       type: 'CurrencyCode',
       required: true,

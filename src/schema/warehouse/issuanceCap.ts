@@ -9,6 +9,7 @@ import {
   removeIssuanceCap,
   setIssuanceCap,
 } from '../../resolvers/warehouse/issuanceCaps.ts';
+import { kilograms } from '../core/amounts.ts';
 import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
 import { isOperator, maySeeWarehouse, subjectOf } from '../core/caller.ts';
@@ -37,7 +38,7 @@ builder.node(IssuanceCapRef, {
       description:
         'The commodity. Letter case, white space, full-width forms and kinds of hyphens make no difference.',
     }),
-    limitKg: t.expose('limitKg', { type: 'Kilograms', description: 'The cap, in whole kilograms.' }),
+    limitKg: t.expose('limitKg', kilograms('The cap')),
     outstandingKg: t.expose('outstandingKg', {
       type: 'Kilograms',
       description:
@@ -75,11 +76,7 @@ const SetIssuanceCapInput = builder.inputType('SetIssuanceCapInput', {
         'The commodity: at most 128 bytes of UTF-8. Letter case, white space, full-width forms and kinds of hyphens ' +
         'make no difference.',
     }),
-    limitKg: t.field({
-      type: 'Kilograms',
-      required: true,
-      description: 'The cap, in whole kilograms.',
-    }),
+    limitKg: t.field({ ...kilograms('The cap'), required: true }),
   }),
 });
 

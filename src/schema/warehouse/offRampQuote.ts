@@ -4,6 +4,7 @@
 import type { ObjectFieldBuilder } from '@pothos/core';
 import type { Quote } from '../../ramp/port.ts';
 import { quoteOffRamp } from '../../resolvers/warehouse/quoteOffRamp.ts';
+import { kilograms } from '../core/amounts.ts';
 import { forRoles } from '../core/access.ts';
 import { builder, type ContractTypes } from '../core/builder.ts';
 import { MoneyRef } from '../core/money.ts';
@@ -37,10 +38,7 @@ export const OffRampQuoteRef = builder.objectRef<Quote>('OffRampQuote').implemen
   description:
     'A quote for the payout of an off-ramp session, in exact decimals. Each off-ramp session freezes its own quote.',
   fields: (t) => ({
-    tokenAmount: t.expose('tokenAmount', {
-      type: 'Kilograms',
-      description: 'The quoted amount, in whole kilograms.',
-    }),
+    tokenAmount: t.expose('tokenAmount', kilograms('The quoted amount')),
     tokenSymbol: t.exposeString('tokenSymbol', { description: 'The symbol of the tokens: WHR.' }),
     ...quotedFields(t, ''),
     feeBps: t.exposeInt('feeBps', {
@@ -64,11 +62,7 @@ builder.queryField('offRampQuote', (t) =>
     ),
     type: OffRampQuoteRef,
     args: {
-      tokenAmount: t.arg({
-        type: 'Kilograms',
-        required: true,
-        description: 'The amount to cash out, in whole kilograms.',
-      }),
+      tokenAmount: t.arg({ ...kilograms('The amount to cash out'), required: true }),
       fiatCurrency: t.arg({
         type: 'CurrencyCode',
         required: true,

@@ -3,9 +3,10 @@
  */
 import { listOffRampSessions } from '../../resolvers/warehouse/offRamp/listOffRampSessions.ts';
 import { OVERDUE_RULE } from '../../resolvers/operations/overdueWork.ts';
+import { atLeast, atMost } from '../core/amounts.ts';
 import { forRoles } from '../core/access.ts';
 import { isOperator, subjectOf } from '../core/caller.ts';
-import { anyOf, atLeast, atMost, filterInput, within } from '../core/filters.ts';
+import { anyOf, filterInput, within } from '../core/filters.ts';
 import { addList } from '../core/lists.ts';
 import { subject } from '../core/text.ts';
 import { OffRampStateEnum } from './offRampEnums.ts';

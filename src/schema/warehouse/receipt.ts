@@ -12,6 +12,7 @@ import {
   type FollowedReceipt,
 } from '../../resolvers/warehouse/findReceipt.ts';
 import { findOpenPledges, type ReceiptPledge } from '../../resolvers/warehouse/findPledge.ts';
+import { atLeast, atMost } from '../core/amounts.ts';
 import { forRoles } from '../core/access.ts';
 import { createBatch, createRequiredBatch } from '../core/batch.ts';
 import { actsAs, maySeeFarmer, maySeeWarehouse, isOperator, subjectOf } from '../core/caller.ts';
@@ -28,7 +29,7 @@ import {
   listReceipts,
   type ReceiptSight,
 } from '../../resolvers/warehouse/listReceipts.ts';
-import { anyOf, atLeast, atMost, filterInput, within } from '../core/filters.ts';
+import { anyOf, filterInput, within } from '../core/filters.ts';
 import { addList } from '../core/lists.ts';
 import { label, subject } from '../core/text.ts';
 
