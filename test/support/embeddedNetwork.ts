@@ -18,7 +18,7 @@ type Call<K extends Invocation['kind']> = Omit<Extract<Invocation, { kind: K }>,
 export type EmbeddedNetwork = LedgerNetwork & ClockControl & OtherCalls;
 
 /** Calls that the port does not have. */
-export interface OtherCalls {
+interface OtherCalls {
   readonly factoryAddress: Address;
   /** Pauses (with `false`: unpauses) a token or settlement contract that custody administers. */
   pauseToken(contractAddress: Address, paused?: boolean): Promise<string>;
