@@ -29,34 +29,15 @@ export function deployToken(world: World, context: Context, call: DeployToken): 
     totalRetired: 0n,
     totalRetirements: 0,
   });
-  return {
-    result: { kind: 'deployed', contractAddress: address },
-    events: [
-      eventOf(
-        context.factoryAddress,
-        'deployed',
-        [isCarbon ? 'CarbonCredit' : 'CommodityReceipt'],
-        [address, context.source, hashText(call.assetId), call.countryCode],
-      ),
-    ],
-  };
+  const template = isCarbon ? 'CarbonCredit' : 'CommodityReceipt';
+  return deployed(context, address, template, [hashText(call.assetId), call.countryCode]);
 }
 
 /** Deploys a settlement contract, whose admin is the caller. @throws NetworkRefusal SALT_ALREADY_USED */
 export function deploySettlement(world: World, context: Context, call: DeploySettlement): Effects {
   const address = requireFreeAddress(world, context, call.salt);
   world.settlements.put({ address, admin: context.source, treasury: call.treasury, paused: false });
-  return {
-    result: { kind: 'deployed', contractAddress: address },
-    events: [
-      eventOf(
-        context.factoryAddress,
-        'deployed',
-        ['RampSettlement'],
-        [address, context.source, call.treasury],
-      ),
-    ],
-  };
+  return deployed(context, address, 'RampSettlement', [call.treasury]);
 }
 
 function requireFreeAddress(world: World, context: Context, salt: string): string {
@@ -65,4 +46,16 @@ function requireFreeAddress(world: World, context: Context, salt: string): strin
     refuse('SALT_ALREADY_USED', `The salt ${salt} was used before: a contract stands at ${address}`);
   }
   return address;
+}
+
+function deployed(
+  { factoryAddress, source }: Context,
+  address: string,
+  template: string,
+  facts: readonly string[],
+): Effects {
+  return {
+    result: { kind: 'deployed', contractAddress: address },
+    events: [eventOf(factoryAddress, 'deployed', [template], [address, source, ...facts])],
+  };
 }
