@@ -50,6 +50,7 @@ export function platformOn(
 
 export interface StartedPlatform {
   database: TestDatabase;
+  network: EmbeddedNetwork;
   platform: Platform;
   /** Stops the platform and drops the database. */
   end(): Promise<void>;
@@ -57,11 +58,19 @@ export interface StartedPlatform {
 
 /** Starts a platform with its workers, on the embedded network and a new database. */
 export async function startPlatform(): Promise<StartedPlatform> {
+  const started = await idlePlatform();
+  await started.platform.start();
+  return started;
+}
+
+/** The same, without the workers. */
+export async function idlePlatform(): Promise<StartedPlatform> {
   const database = await createTestDatabase();
-  const platform = await platformOn(database.handle, await embeddedNetworkOn(database.handle));
-  await platform.start();
+  const network = await embeddedNetworkOn(database.handle);
+  const platform = await platformOn(database.handle, network);
   return {
     database,
+    network,
     platform,
     async end() {
       await platform.stop();

@@ -12,27 +12,24 @@ import type { EmbeddedNetwork } from '../../support/embeddedNetwork.ts';
 import { NetworkUnavailable } from '../../../src/ledger/network/port.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
 import type { TokenizedProject } from '../../../src/resolvers/carbon/findProject.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import type { TestDatabase } from '../../support/database/database.ts';
 import { seedRecords } from '../../support/database/records.ts';
 import { openProject, silentLog } from '../../../devnet/platform.ts';
-import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
+import { startPlatform, type StartedPlatform } from '../../support/platform.ts';
 import { prepare } from '../../../devnet/calls.ts';
 
 let database: TestDatabase;
 let network: EmbeddedNetwork;
 let platform: Platform;
+let end: StartedPlatform['end'];
 let feedFiller: FeedFiller;
 
 beforeEach(async () => {
-  database = await createTestDatabase();
-  network = await embeddedNetworkOn(database.handle);
-  platform = await platformOn(database.handle, network);
-  await platform.start();
+  ({ database, network, platform, end } = await startPlatform());
 });
 afterEach(async () => {
   await feedFiller.stop();
-  await platform.stop();
-  await database.drop();
+  await end();
 });
 
 const tokenOf = ({ id: projectId, tokenAddress }: TokenizedProject) => ({ projectId, tokenAddress });

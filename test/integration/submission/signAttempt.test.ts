@@ -13,22 +13,19 @@ import type { Intent } from '../../../src/ledger/submission/effects.ts';
 import { enqueueSubmission } from '../../../src/ledger/submission/enqueue.ts';
 import { insertAttempt, signAttempts, type Signed } from '../../../src/ledger/submission/signAttempt.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import type { TestDatabase } from '../../support/database/database.ts';
 import { hasLockWait } from '../../support/database/lockWaits.ts';
-import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
+import { idlePlatform, type StartedPlatform } from '../../support/platform.ts';
 
 const call: NetworkCall = { kind: 'retire', tokenAddress: 'T', amount: 1n, beneficiary: 'b', note: '' };
 let database: TestDatabase;
 let platform: Platform;
+let end: StartedPlatform['end'];
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  platform = await platformOn(database.handle, await embeddedNetworkOn(database.handle));
+  ({ database, platform, end } = await idlePlatform());
 });
-afterAll(async () => {
-  await platform.stop();
-  await database.drop();
-});
+afterAll(() => end());
 
 const prepared = (): PreparedTransaction => ({
   hash: `0x${randomBytes(32).toString('hex')}`,

@@ -13,23 +13,20 @@ import { createStepStore } from '../../../src/ledger/submission/stepStore.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
 import { submissions } from '../../../src/db/tables/index.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import type { TestDatabase } from '../../support/database/database.ts';
 import { hasLockWait } from '../../support/database/lockWaits.ts';
-import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
+import { idlePlatform, type StartedPlatform } from '../../support/platform.ts';
 
 const call: HolderCall = { kind: 'retire', tokenAddress: 'T', amount: 1n, beneficiary: 'b', note: '' };
 const deps = { clock: systemClock, ids: { next: () => randomUUID() } };
 let database: TestDatabase;
 let platform: Platform;
+let end: StartedPlatform['end'];
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  platform = await platformOn(database.handle, await embeddedNetworkOn(database.handle));
+  ({ database, platform, end } = await idlePlatform());
 });
-afterAll(async () => {
-  await platform.stop();
-  await database.drop();
-});
+afterAll(() => end());
 
 const signed = (source: string): PreparedTransaction => ({
   hash: `0x${randomBytes(32).toString('hex')}`,

@@ -11,21 +11,18 @@ import {
   type OpenedOffRampSession,
 } from '../../../src/resolvers/warehouse/offRamp/offRampMoves.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import type { TestDatabase } from '../../support/database/database.ts';
 import { insertSessionAlone } from '../../support/offRampSessionRow.ts';
-import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
+import { idlePlatform, type StartedPlatform } from '../../support/platform.ts';
 
 let database: TestDatabase;
 let platform: Platform;
+let end: StartedPlatform['end'];
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  platform = await platformOn(database.handle, await embeddedNetworkOn(database.handle));
+  ({ database, platform, end } = await idlePlatform());
 });
-afterAll(async () => {
-  await platform.stop();
-  await database.drop();
-});
+afterAll(() => end());
 
 type State = 'AWAITING_SIGNATURE' | 'DEPOSITING' | 'AWAITING_PAYOUT' | 'CLOSING' | 'CLOSED';
 

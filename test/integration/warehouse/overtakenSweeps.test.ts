@@ -11,27 +11,22 @@ import { finishIfComplete } from '../../../src/jobs/expiryEffects.ts';
 import { countRun, findRun, requestRun } from '../../../src/jobs/expiryRuns.ts';
 import { STORAGE_SECONDS } from '../../../src/resolvers/warehouse/createDeposit.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import type { TestDatabase } from '../../support/database/database.ts';
 import { addRun } from '../../support/database/expiryRun.ts';
 import { countLockWaits } from '../../support/database/lockWaits.ts';
 import type { EmbeddedNetwork } from '../../support/embeddedNetwork.ts';
-import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
+import { startPlatform, type StartedPlatform } from '../../support/platform.ts';
 import { activeReceipt } from '../../support/warehouse.ts';
 
 let database: TestDatabase;
 let network: EmbeddedNetwork;
 let platform: Platform;
+let end: StartedPlatform['end'];
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  network = await embeddedNetworkOn(database.handle);
-  platform = await platformOn(database.handle, network);
-  await platform.start();
+  ({ database, network, platform, end } = await startPlatform());
 });
-afterAll(async () => {
-  await platform.stop();
-  await database.drop();
-});
+afterAll(() => end());
 
 async function dueReceipt(): Promise<string> {
   const { id } = await activeReceipt(platform);

@@ -19,9 +19,9 @@ import { setManualSessionStatus } from '../../../src/resolvers/operations/setMan
 import { createSessionPoller } from '../../../src/resolvers/warehouse/offRamp/pollOpenSessions.ts';
 import { receivePayoutHint } from '../../../src/resolvers/warehouse/offRamp/receivePayoutHint.ts';
 import { nextPollMs, payoutPollMs } from '../../../src/resolvers/warehouse/offRamp/schedules.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import type { TestDatabase } from '../../support/database/database.ts';
 import { insertSessionAlone } from '../../support/offRampSessionRow.ts';
-import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
+import { idlePlatform, platformOn, type StartedPlatform } from '../../support/platform.ts';
 import { depositedCashOut, makeDue, providerSays, reaches, setSilently } from '../../support/warehouse.ts';
 
 const MINUTE_MS = 60_000;
@@ -36,14 +36,11 @@ async function secondsToDue({ handle }: TestDatabase, id: string): Promise<numbe
 describe('an awaited payout', () => {
   let database: TestDatabase;
   let platform: Platform;
+  let end: StartedPlatform['end'];
   beforeAll(async () => {
-    database = await createTestDatabase();
-    platform = await platformOn(database.handle, await embeddedNetworkOn(database.handle));
+    ({ database, platform, end } = await idlePlatform());
   });
-  afterAll(async () => {
-    await platform.stop();
-    await database.drop();
-  });
+  afterAll(() => end());
 
   it('is asked about within a minute, however often that was in vain', async () => {
     const working = await platformOn(database.handle, platform.dependencies.network);
@@ -111,14 +108,11 @@ describe('an awaited payout', () => {
 describe('a question of a webhook that fails', () => {
   let database: TestDatabase;
   let platform: Platform;
+  let end: StartedPlatform['end'];
   beforeAll(async () => {
-    database = await createTestDatabase();
-    platform = await platformOn(database.handle, await embeddedNetworkOn(database.handle));
+    ({ database, platform, end } = await idlePlatform());
   });
-  afterAll(async () => {
-    await platform.stop();
-    await database.drop();
-  });
+  afterAll(() => end());
 
   const at = new Date();
   const ago = (hours: number) => new Date(at.getTime() - hours * HOUR_MS);
