@@ -4,7 +4,7 @@
  */
 
 /** A longer pause is cut to this: a server that means it asks for another one. */
-const MAX_PAUSE_MS = 60_000;
+export const MAX_PAUSE_MS = 60_000;
 const BUSY_STATUSES: ReadonlySet<number> = new Set([429, 503]);
 
 /**

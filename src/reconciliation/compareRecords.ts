@@ -14,15 +14,13 @@ import {
 import { compareUnclaimed } from './compareUnclaimed.ts';
 import { createQuestions } from './questions.ts';
 import type { ReconcileDependencies, ReconciledProject } from './reconcileProject.ts';
-import { add, broken, nothingCompared, unproved } from './verdicts.ts';
+import { add, broken, MAX_FINDINGS, nothingCompared, unproved } from './verdicts.ts';
 import type { Comparison, Finding, Invariant } from './verdicts.ts';
 
 export const INVARIANTS_OF_RECORDS = ['I3', 'I4', 'I10'] as const satisfies Invariant[];
 
 /** Maximum pages read at a time. */
 const MAX_CONCURRENT_PAGES = 4;
-/** Maximum findings of one kind and project; further ones say nothing new. */
-const MAX_FINDINGS = 50;
 /**
  * Maximum examined records of custody without a retirement: under load as many burns have landed and are not
  * settled. One statement looks all of them up.

@@ -17,10 +17,7 @@ import { ROW_CONTRADICTIONS } from './contradictions/rows.ts';
 import { SUBMISSION_CONTRADICTIONS } from './contradictions/submissions.ts';
 import { TRANSPARENCY_CONTRADICTIONS } from './contradictions/transparency.ts';
 import { collectChanges, makeExcerpt, type ChangedRows, type Snapshot } from './excerpt.ts';
-import type { Finding } from './verdicts.ts';
-
-/** Maximum findings of one query; further ones say nothing new. */
-const MAX_FINDINGS_PER_QUERY = 50;
+import { MAX_FINDINGS, type Finding } from './verdicts.ts';
 
 /** The queries read whole tables: minutes on a long history. */
 const QUERY_TIMEOUT_MS = 30 * 60_000;
@@ -148,7 +145,7 @@ async function ask(
   for (const { invariant, query } of contradictions) {
     // The limit is outside: with the limit inside, the planner would choose plans that are fast for many
     // findings, and slow for none.
-    const limited = `WITH found AS MATERIALIZED (${query}) SELECT message FROM found LIMIT ${MAX_FINDINGS_PER_QUERY}`;
+    const limited = `WITH found AS MATERIALIZED (${query}) SELECT message FROM found LIMIT ${MAX_FINDINGS}`;
     const rows = await tx.execute<{ message: string }>(sql.raw(limited));
     findings.push(...rows.map(({ message }) => ({ invariant, message })));
   }

@@ -15,7 +15,14 @@ import {
   type ReconcileAllDependencies,
   type ReconciliationReport,
 } from './reconcileAll.ts';
-import { INVARIANTS, verdictsOf, type Comparison, type NotProved, type Verdict } from './verdicts.ts';
+import {
+  INVARIANTS,
+  MAX_FINDINGS,
+  verdictsOf,
+  type Comparison,
+  type NotProved,
+  type Verdict,
+} from './verdicts.ts';
 
 export type LastVerdict = Omit<typeof reconciledInvariants.$inferSelect, keyof Comparison> & Comparison;
 
@@ -25,8 +32,6 @@ export interface KeptReconciliation extends ReconciliationReport {
   /** Whether an earlier run gave that time. Everything was compared nevertheless if too much had changed. */
   hadStart: boolean;
 }
-
-const MAX_FINDINGS = 50;
 
 /**
  * Obstacles that let the next incremental run start from this one: items under way or under review are

@@ -25,7 +25,7 @@ import { isOfOtherDatabase } from '../transparency/nextLeaves.ts';
 import { IS_NEXT_TRANSFER } from '../transparency/nextTransfers.ts';
 import { readHashes, readTiles } from '../transparency/tiles.ts';
 import type { Snapshot } from './excerpt.ts';
-import { add, nothingCompared, unproved, type Comparison, type Finding } from './verdicts.ts';
+import { add, MAX_FINDINGS, nothingCompared, unproved, type Comparison, type Finding } from './verdicts.ts';
 
 export interface LogDependencies {
   db: Db;
@@ -38,8 +38,6 @@ export interface LogDependencies {
 /** Tiles read at a time, of 8 kB each. */
 const TILES_PER_READ = 64;
 const CHECKPOINTS_PER_READ = 100;
-/** Maximum findings of one log; further ones say nothing new. */
-const MAX_FINDINGS = 50;
 
 /**
  * Lets the logs grow by everything committed before: a row that is compared with them afterwards is in them,

@@ -8,6 +8,7 @@ import pLimit from 'p-limit';
 import type { Db } from '../db/connection.ts';
 import { offRampProviderStatuses, offRampReviews, offRampSessions } from '../db/tables/index.ts';
 import { DomainError } from '../lib/errors.ts';
+import { MAX_PAUSE_MS } from '../lib/retryAfter.ts';
 import type { RampProvider, RampSession } from '../ramp/port.ts';
 import { describeOtherFiat } from '../ramp/quotedFiat.ts';
 import { isAcknowledged } from './contradictions/offRampSessions.ts';
@@ -30,8 +31,6 @@ const MAX_CONCURRENT_QUESTIONS = 4;
 const MAX_UNANSWERED = 3 * MAX_CONCURRENT_QUESTIONS;
 const TRIES = 2;
 const PAUSE_MS = 1_000;
-/** A provider may ask for a pause up to this length (retryAfter.ts). */
-const MAX_PAUSE_MS = 60_000;
 
 type Session = Awaited<ReturnType<ReturnType<typeof selectSessions>>>[number];
 

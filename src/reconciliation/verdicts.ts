@@ -60,6 +60,9 @@ export interface Verdict extends Comparison {
   verdict: 'HOLDS' | 'BROKEN' | 'NOT_PROVED';
 }
 
+/** Maximum findings of one query, log, project or invariant: further ones say nothing new. */
+export const MAX_FINDINGS = 50;
+
 export function nothingCompared(): Comparison {
   return { findings: [], notProved: [] };
 }
