@@ -85,9 +85,11 @@ export function rootOfProof(
   return last === 0 ? hash : null;
 }
 
-/** The hashes that show that the tree only grew between the sizes: RFC 9162, section 2.1.4.1. */
+/**
+ * The hashes that show that the tree only grew between the sizes: RFC 9162, section 2.1.4.1.
+ * @param first from 1 to `size`
+ */
 export function consistencyProof(at: HashAt, first: number, size: number): Uint8Array[] {
-  if (first === 0 || first === size) return [];
   const path: Uint8Array[] = [];
   let [from, to] = [0, size];
   while (first !== to) {

@@ -52,13 +52,14 @@ it('answers within three seconds when network and database fall silent one after
 });
 
 interface State {
+  network?: Partial<Deps['network']>;
   signing?: { haltedBecause: string | null; mayLandUnseen: boolean };
   transaction?: () => Promise<void>;
   deps?: Partial<Deps>;
   accounts?: Pick<NonNullable<Deps['network']['signingOrder']>, 'accounts' | 'missing' | 'unfunded'>;
 }
 
-function readinessIn({ signing, transaction = async () => {}, deps, accounts }: State) {
+function readinessIn({ network: ofNetwork, signing, transaction = async () => {}, deps, accounts }: State) {
   const row = { open: 0, haltedBecause: null, mayLandUnseen: false, ...signing };
   const select = () => ({ from: () => ({ where: async () => [row] }) });
   const network = {
@@ -66,6 +67,7 @@ function readinessIn({ signing, transaction = async () => {}, deps, accounts }: 
     signingOrder: { accounts: ['custody'], ...accounts, maxOpenPerAccount: 1 },
     status: async () => ({}),
     nextSequences: async () => new Map(),
+    ...ofNetwork,
   } as unknown as Deps['network'];
   const since = { stuckSince: null, overdueSince: null, expiryOverdueSince: null };
   return createReadiness({
@@ -133,5 +135,13 @@ it('is not ready without its database, and says of nothing in it that it is a pr
   expect(await readinessIn({ transaction, deps })).toEqual({
     isReady: false,
     checks: { database: 'unreachable', network: 'ok' },
+  });
+});
+
+it('is not ready while the network names no sequence numbers, without which nothing is signed', async () => {
+  const nextSequences = () => Promise.reject(new Error('busy'));
+  expect(await readinessIn({ network: { nextSequences } })).toEqual({
+    isReady: false,
+    checks: { database: 'ok', network: 'unreachable' },
   });
 });

@@ -59,6 +59,11 @@ describe('is which defect it has', () => {
       { checkpoint: signed.replace(`\n${SIZE}\n`, `\n${SIZE + 1}\n`), treeSize: SIZE + 1 },
     ],
     [
+      'signed before a text was added to it',
+      'NOT_SIGNED',
+      { checkpoint: signed.replace('\n\n', '\n\nadded\n\n') },
+    ],
+    [
       'signed with another number of the key',
       'NOT_SIGNED',
       { checkpoint: withSignature((bytes) => Buffer.concat([Buffer.alloc(4), bytes.subarray(4)])) },

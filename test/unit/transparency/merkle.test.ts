@@ -14,6 +14,7 @@ import {
   rootOf,
   rootOfProof,
   tilesOfProof,
+  unlessMissing,
   type Tile,
 } from '../../../src/transparency/merkle.ts';
 
@@ -128,7 +129,16 @@ describe('a tree in tiles', () => {
     expect(few.map(({ level, index }) => `${level}/${index}`).sort()).toEqual(['0/257', '1/1', '2/0']);
     expect(hex([rootOf(hashesOf(few), leaves.length)])).toEqual(hex([definedRoot(leaves)]));
     expect(few.every(({ hashes }) => hashes.length % HASH_BYTES === 0)).toBe(true);
-    expect(() => rootOf(hashesOf(few.slice(1)), leaves.length)).toThrow(/lacks hash/);
+    const lacking = () => rootOf(hashesOf(few.slice(1)), leaves.length);
+    expect(lacking).toThrow(/lacks hash/);
+    expect(unlessMissing(lacking)).toBeNull();
+  });
+
+  it('takes no defect for a missing hash', () => {
+    const defective = () => {
+      throw new RangeError('a defect');
+    };
+    expect(() => unlessMissing(defective)).toThrow('a defect');
   });
 
   it.each([1, 2, 255, 256, 257, 511, 512, 513, 65_535, 65_536, 65_537, 65_792, 66_000])(
