@@ -29,7 +29,7 @@ export async function askOrNull<Data>(
   try {
     return await askFor<Data>(ask, source, variables);
   } catch (error) {
-    if (error instanceof DomainError && ['BAD_USER_INPUT', 'NOT_FOUND'].includes(error.code)) return null;
+    if (error instanceof DomainError && error.code === 'BAD_USER_INPUT') return null;
     throw error;
   }
 }
