@@ -6,6 +6,7 @@ import type { PageRequest } from '../../../src/http/server/pages.ts';
 import { certificatePage } from '../../../src/pages/certificate.tsx';
 import type { CertificateRecord, NetworkCheck } from '../../../src/pages/certificateRecord.ts';
 import { certificateRoutes } from '../../../src/pages/certificateRoutes.ts';
+import { readInclusion } from '../../../src/pages/inclusion.ts';
 import { CERTIFICATE_RECORD } from '../../support/certificateRecord.ts';
 import { pageSite } from '../../support/pageSite.ts';
 
@@ -53,6 +54,14 @@ describe('an address with something else than a certificate’s id', () => {
     return certificateRoutes(pageSite())({ ask } as unknown as PageRequest, id);
   }
 
+  it('leads to the address with the token as it is stored', async () => {
+    const ask = async () => ({ data: { retirementRecord: { ...CERTIFICATE_RECORD, tokenAddress: '0xAb' } } });
+    const leadsTo = async (id: string) =>
+      (await certificateRoutes(pageSite())({ ask } as unknown as PageRequest, id)).headers['location'];
+    expect(await leadsTo('0xab-0.json')).toBe('/retirements/0xAb-0.json');
+    expect(await leadsTo('0xAb-0.json')).toBeUndefined();
+  });
+
   it('leads to the one certificate of a transaction, and to none of several', async () => {
     const { status, headers } = await answerTo(`${TRANSACTION}.pdf`, [{ index: 3 }]);
     expect([status, headers['location']]).toEqual([308, '/retirements/C-3.pdf']);
@@ -66,4 +75,9 @@ describe('an address with something else than a certificate’s id', () => {
     const stored = { index: 3, beneficiary: name.normalize('NFC') };
     await expect(answerTo(name, [stored])).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
+});
+
+it('takes no defect for a log that can’t be read', async () => {
+  const ask = () => Promise.reject(new TypeError('a defect'));
+  await expect(readInclusion(ask, CERTIFICATE_RECORD)).rejects.toThrow('a defect');
 });

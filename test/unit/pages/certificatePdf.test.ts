@@ -10,6 +10,9 @@ import { visualLines } from '../../../src/pages/visualOrder.ts';
 import { CERTIFICATE_RECORD } from '../../support/certificateRecord.ts';
 import { pageSite } from '../../support/pageSite.ts';
 
+/** Points from the top of a page, and of the squares. */
+const [PAGE_END, SQUARES] = [841.89 - 56, 96];
+
 it('prints text that is written from right to left in its order, with what is written from left to right in it', () => {
   const [a, b, c] = ['\u{627}\u{628}', '\u{5d0}\u{5d1}', '\u{629}'];
   const lines = (text: string, width = 100) =>
@@ -102,6 +105,25 @@ it('prints no name of a fact that the record lacks, and each that it has', async
   expect(lines).toEqual(expect.arrayContaining(['Note for all', 'Beneficiary’s id B-1', 'Claimed in Kenya']));
 });
 
+it.each([
+  [1, 0, [/^certificate\.json/]],
+  [1, 1_200, [/^Public log/, /^certificate\.json/]],
+  [364, 1_200, [/^Base units 5$/, /^certificate\.json/]],
+  [397, 1_200, [/^Burned from G$/, /^certificate\.json/]],
+])(
+  'ends its pages between two facts, and before the squares with their address: %i, %i',
+  async (nameLength, noteLength, ends) => {
+    const pages = printedPages(
+      await made({ beneficiary: 'W'.repeat(nameLength), note: 'W'.repeat(noteLength) }),
+    );
+    expect(pages.map(({ lines }) => lines.at(-1))).toEqual(ends.map((end) => expect.stringMatching(end)));
+    const facts = ['Record index 0', 'Transaction not known yet', 'Burned from G', 'Base units 5'];
+    expect(pages.flatMap(({ lines }) => lines)).toEqual(expect.arrayContaining(facts));
+    expect(pages.at(-1)?.squaresFrom).toBeLessThan(PAGE_END - SQUARES);
+    expect(pages.at(-1)?.lines).toContain('https://api.example/retirements/C-0');
+  },
+);
+
 it('is the same file of the same facts, whenever it is made', async () => {
   vi.useFakeTimers({ toFake: ['Date'], now: 1_000_000_000_000 });
   onTestFinished(() => void vi.useRealTimers());
@@ -127,6 +149,10 @@ it('names the one serial number of one tonne once', async () => {
 
 /** The printed text in the order of a reader: glyphs from left to right, lines from top to bottom. */
 function printedLines(pdf: Buffer): string[] {
+  return printedPages(pdf).flatMap(({ lines }) => lines);
+}
+
+function printedPages(pdf: Buffer): { lines: string[]; squaresFrom: number | undefined }[] {
   const streams = Array.from(
     pdf.toString('latin1').matchAll(/FlateDecode\n>>\nstream\n(.*?)\nendstream/gs),
     ([, text = '']) => inflateSync(Buffer.from(text, 'latin1')).toString('latin1'),
@@ -142,7 +168,15 @@ function printedLines(pdf: Buffer): string[] {
       .map((code) => String.fromCodePoint(Number.parseInt(code, 16)))
       .join(''),
   );
-  const page = streams.find((text) => text.includes(' Tm')) ?? '';
+  return streams
+    .filter((text) => text.includes(' Tm'))
+    .map((page) => ({
+      lines: linesOf(page, letters),
+      squaresFrom: Number(/1 0 0 1 56 (\S+) cm/.exec(page)?.[1]),
+    }));
+}
+
+function linesOf(page: string, letters: readonly string[]): string[] {
   const lines = new Map<number, { x: number; text: string }[]>();
   for (const [, x, y, shown = ''] of page.matchAll(/1 0 0 1 (\S+) (\S+) Tm.*?\[(.*?)\] TJ/gs)) {
     const glyphs = shown.match(/(?<=<)[0-9a-f]+(?=>)/g)?.join('') ?? '';

@@ -109,6 +109,14 @@ describe('the search', () => {
     }
   });
 
+  it('finds the project of a token', async () => {
+    const ask = async (source: string) => ({
+      data: source.includes('FindByToken') ? { project: { assetId: 'VCS-1-2024' } } : {},
+    });
+    const { assetIds } = await search(ask, `0x${'aB'.repeat(20)}`);
+    expect(assetIds).toEqual(['VCS-1-2024']);
+  });
+
   it('takes no other object for a retirement', async () => {
     const id = Buffer.from('Project:01a1fd63-66ce-7db7-82fe-eaf1f3dffd1e').toString('base64url');
     expect((await searching(id, { record: {} })).records).toEqual([]);
