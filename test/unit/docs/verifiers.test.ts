@@ -1,12 +1,15 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, writeFile } from 'node:fs/promises';
+import { createServer as createHttpServer } from 'node:http';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { createLogKey } from '../../../src/transparency/checkpoint.ts';
+import { leafHash } from '../../../src/transparency/merkle.ts';
 
 const run = promisify(execFile);
 
@@ -26,6 +29,42 @@ async function refusalOf(name: string, ...args: string[]): Promise<unknown> {
     }),
   );
 }
+
+const ORIGIN = 'registry.example/logs/retirements';
+const ENTRY = Buffer.from('{"index":0}');
+const key = createLogKey(Buffer.alloc(32, 1));
+/** A log of one leaf, whose hash is the root. */
+const checkpoint = key.signCheckpoint({ origin: ORIGIN, size: 1, root: leafHash(ENTRY), networkId: 'x' });
+
+/** The address of a server with the log's files. */
+async function serveLog(): Promise<string> {
+  const bundle = Buffer.concat([Buffer.of(0, ENTRY.length), ENTRY]);
+  const server = createHttpServer(({ url }, response) =>
+    response.end(url === '/checkpoint' ? checkpoint : bundle),
+  );
+  onTestFinished(() => void server.close());
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+describe('a leaf that the log does not have', () => {
+  it.each(['1', '-1', '0.5', 'x'])('is named by the verifier of the files: %s', async (leaf) => {
+    expect(await refusalOf('verify', await serveLog(), key.verifierKey(ORIGIN), leaf)).toEqual({
+      code: 1,
+      stderr: `the log has no leaf ${leaf}: its 1 leaves count from 0\n`,
+    });
+  });
+
+  it('is in no certificate, although its proof would lead to the root', async () => {
+    const file = join(folder, 'beyond.json');
+    const inclusionProof = { leafIndex: 1, entry: String(ENTRY), hashes: [], checkpoint };
+    await writeFile(file, JSON.stringify({ inclusionProof }));
+    expect(await refusalOf('verifyCertificate', file, key.verifierKey(ORIGIN))).toEqual({
+      code: 1,
+      stderr: 'the log has fewer leaves than the proof says\n',
+    });
+  });
+});
 
 describe('a verifier that can’t verify says why in one line', () => {
   it.each([
