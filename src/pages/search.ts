@@ -1,7 +1,7 @@
 /**
  * Looks up a reader's text as each of its possible meanings: a certificate's id, a serial number, a
- * transaction's hash, a project, or a beneficiary. The API finds a beneficiary as it is written here and as
- * the platform stores it.
+ * transaction's hash, a project, or a beneficiary. The API finds serial numbers, projects and beneficiaries in
+ * other spellings too.
  */
 import { askOrNull, type Ask } from './ask.ts';
 import { LISTED_RECORD, readPublicId, type ListedRecord } from './records.ts';
@@ -42,11 +42,8 @@ interface Answer {
 }
 
 export async function search(ask: Ask, given: string): Promise<Found> {
-  const written = given.trim();
-  // NFC, as the platform writes asset ids; other holders write names freely.
-  const text = written.normalize('NFC');
   const answers: (Answer | null)[] = [];
-  for (const [source, variables] of questionsAbout(text, written)) {
+  for (const [source, variables] of questionsAbout(given.trim())) {
     const answer = await askOrNull<Answer>(ask, source, variables);
     answers.push(answer);
     if (recordsIn(answer).length > 0) break;
@@ -64,7 +61,7 @@ export async function search(ask: Ask, given: string): Promise<Found> {
  * The narrowest questions come first; at most six. Asset ids and names are separate questions: a name may be
  * longer than an asset id, and the API would refuse a common question as a whole.
  */
-function* questionsAbout(text: string, name: string): Generator<[string, Record<string, unknown>]> {
+function* questionsAbout(text: string): Generator<[string, Record<string, unknown>]> {
   const place = readPublicId(text);
   const hash = /^(?:0x)?([0-9a-f]{64})$/i.exec(text)?.[1]?.toLowerCase();
   if (place !== null) yield [BY_PLACE, { ...place }];
@@ -80,7 +77,7 @@ function* questionsAbout(text: string, name: string): Generator<[string, Record<
     yield [BY_TOKEN, { text }];
   }
   yield [BY_ASSET_ID, { text }];
-  yield [BY_NAME, { name }];
+  yield [BY_NAME, { name: text }];
 }
 
 function recordsIn(answer: Answer | null): ListedRecord[] {

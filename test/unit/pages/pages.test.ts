@@ -96,9 +96,9 @@ describe('the search', () => {
   };
 
   it.each(['Cafe\u{301}', 'W'.repeat(500)])(
-    'asks for a name as it is written, which the API finds in both spellings: %s',
+    'asks for a project and a name as they are written, which the API finds in both spellings: %s',
     async (written) => {
-      expect((await searching(` ${written} `)).asked.at(-1)).toBe(written);
+      expect((await searching(` ${written} `)).asked).toEqual([written, written]);
     },
   );
 
