@@ -1,7 +1,7 @@
 /**
  * Events on their way to a socket: the next event is pulled after the previous one has been sent.
  */
-import type { ExecutionResult } from 'graphql';
+import { GraphQLError, type ExecutionResult } from 'graphql';
 import { expect, it } from 'vitest';
 import { StreamBase, type StepReader } from '../../../../src/lib/pullStream.ts';
 import { SentEvents } from '../../../../src/http/websocket/sentEvents.ts';
@@ -60,11 +60,62 @@ it('fails with its source', async () => {
   await expect(sending.next()).rejects.toThrow('away');
 });
 
-it('fails, and stops its source, when an event can not be written', async () => {
-  const sending = new SentEvents('1', new Replay(1), () => {
+/** Gives the events that the test gives it. */
+class Given extends StreamBase<ExecutionResult> {
+  reader: StepReader<ExecutionResult> | undefined;
+  stops = 0;
+
+  pull(reader: StepReader<ExecutionResult>): void {
+    this.reader = reader;
+  }
+
+  protected stop(): void {
+    this.stops += 1;
+  }
+}
+
+it('fails alone, and stops its source, when an event can not be written', async () => {
+  const events = new Given();
+  const sending = new SentEvents('1', events, () => {
     throw new Error('a defect');
   });
-  await expect(sending.next()).rejects.toThrow('a defect');
+  const end = sending.next();
+  expect(() => events.reader?.onValue({ data: {} })).not.toThrow();
+  await expect(end).rejects.toThrow('a defect');
+  expect(events.stops).toBe(1);
+});
+
+/** What a subscriber with this id is sent of the result. */
+function sentOf(id: string, result: ExecutionResult): unknown {
+  const events = new Given();
+  let text = '';
+  const sending = new SentEvents(id, events, (head, tail) => {
+    text = Buffer.from(head + tail, 'latin1').toString();
+    return false;
+  });
+  void sending.next();
+  events.reader?.onValue(result);
+  return JSON.parse(text);
+}
+
+it('serializes a result once for all of its subscribers', () => {
+  let serialized = 0;
+  const toJSON = () => (serialized += 1);
+  const result = { data: { toJSON } } as unknown as ExecutionResult;
+  const payload = { data: 1 };
+  expect(['1', '2'].map((id) => sentOf(id, result))).toEqual([
+    { id: '1', type: 'next', payload },
+    { id: '2', type: 'next', payload },
+  ]);
+});
+
+it('sends errors without what is meant for the HTTP layer', () => {
+  const error = new GraphQLError('nö', { extensions: { code: 'NOT_FOUND', http: { status: 404 } } });
+  expect(sentOf('1', { data: null, errors: [error] })).toEqual({
+    id: '1',
+    type: 'next',
+    payload: { data: null, errors: [{ message: 'nö', extensions: { code: 'NOT_FOUND' } }] },
+  });
 });
 
 it('is in the characters of its bytes', async () => {
