@@ -5,12 +5,13 @@
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Tx } from '../../../src/db/connection.ts';
-import { lockActive } from '../../../src/jobs/expireReceipts.ts';
 import { expiryEffects, finishIfComplete } from '../../../src/jobs/expiryEffects.ts';
+import { lockActive, sweep } from '../../../src/jobs/expireReceipts.ts';
 import { requestRun } from '../../../src/jobs/expiryRuns.ts';
 import type { LandedIntent } from '../../../src/ledger/submission/effects.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
 import type { TestDatabase } from '../../support/database/database.ts';
+import { addRun } from '../../support/database/expiryRun.ts';
 import { countLockWaits } from '../../support/database/lockWaits.ts';
 import { startPlatform, type StartedPlatform } from '../../support/platform.ts';
 import { activeReceipt } from '../../support/warehouse.ts';
@@ -59,6 +60,30 @@ it('a settlement waits for a sweep of the same receipts, or the sweep for it', a
     { status: 'fulfilled' },
     { status: 'fulfilled' },
   ]);
+});
+
+it('a sweep locks receipts by their ids, wherever they are stored', async () => {
+  const { db } = database.handle;
+  const made = await Promise.all([activeReceipt(platform), activeReceipt(platform)]);
+  const [first = '', last = ''] = made.map(({ id }) => id).toSorted();
+  // The newer version of the row is behind the other receipt's row, and so small a table is read from its start.
+  await db.execute(sql`UPDATE receipts SET state = state WHERE id = ${first}`);
+  await db.execute(sql`ANALYZE receipts`);
+  const id = await addRun(db, '5 minutes');
+  const { network } = platform.dependencies;
+  const later = { ...(await network.status()), closedAt: 2n ** 40n };
+  let sweeping: Promise<unknown> = Promise.resolve();
+  await tried(async (tx) => {
+    await lock(tx, [first]);
+    sweeping = sweep(
+      { ...platform.dependencies, network: { ...network, status: async () => later } },
+      { id },
+    );
+    await expect.poll(() => countLockWaits(database.handle)).toBe(1);
+    const free = await db.execute(sql`SELECT id FROM receipts WHERE id = ${last} FOR UPDATE SKIP LOCKED`);
+    expect(free).toHaveLength(1);
+  });
+  await sweeping;
 });
 
 it('a settlement ends while a sweep adds items to the same run', async () => {

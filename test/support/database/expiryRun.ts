@@ -1,5 +1,5 @@
 /**
- * Inserts an expiry run that nobody has swept.
+ * Inserts an expiry run that was not swept yet.
  */
 import { randomUUID } from 'node:crypto';
 import { sql } from 'drizzle-orm';
