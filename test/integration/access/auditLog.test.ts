@@ -322,4 +322,27 @@ describe('the trail', () => {
       expect(left).toMatchObject({ errorCode: 'INTERNAL_SERVER_ERROR', targetIds: ['x'] });
     },
   );
+
+  it('numbers entries in their order, and those of one writer on', async () => {
+    const { db, sql } = market.database.handle;
+    const trail = createAuditLog({
+      db,
+      clock: systemClock,
+      ids: createIdSource(systemClock),
+      log: silentLog,
+    });
+    const about = { caller: null, remoteAddress: '127.0.0.1', field: 'retire', targetIds: [] };
+    const requestId = randomUUID();
+    const opened = Array.from({ length: 3 }, () => trail.open({ ...about, requestId }).row());
+    const rows = opened.toSorted((one, other) => (one.id < other.id ? 1 : -1));
+    const writer = randomUUID();
+    for (const some of [rows.slice(0, 2), rows]) {
+      const listed = JSON.stringify(some.map(encodeAuditRow));
+      await sql`SELECT insert_audit_entries(${writer}, 'test', ${listed}::text::json)`;
+    }
+    const stored =
+      await sql`SELECT id, number::int FROM audit_entries WHERE writer_id = ${writer} ORDER BY number`;
+    expect(stored).toEqual(rows.map(({ id }, place) => ({ id, number: place + 1 })));
+    await trail.stop();
+  });
 });

@@ -150,7 +150,8 @@ describe('metrics', () => {
     expect(await status(url, { 'x-forwarded-proto': 'https' })).toBe(401);
     expect(await status(url, { ...forwarded, ...(await bearer('buyer')) })).toBe(403);
     expect(await status(url, { ...forwarded, ...(await bearer('operator')) })).toBe(200);
-    expect((await fetch(`${url}/metrics`, { method: 'POST' })).status).toBe(405);
+    const posted = await fetch(`${url}/metrics`, { method: 'POST' });
+    expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET']);
     await close(0);
   });
 
@@ -168,6 +169,7 @@ describe('metrics', () => {
   it('can be for operators alone, or not be there', async () => {
     const { url, close } = await startServer({ metrics: { ...page, access: 'token' } });
     expect(await status(url)).toBe(401);
+    expect(await status(url, { authorization: 'Bearer undefined' })).toBe(401);
     expect(await (await fetch(`${url}/metrics`)).text()).toContain('METRICS_TOKEN, or of an operator');
     const asBuyer = await fetch(`${url}/metrics`, { headers: await bearer('buyer') });
     expect(await asBuyer.text()).toContain('this token has buyer');
