@@ -229,7 +229,10 @@ export function describeWalletCashOuts(inWorld: InWorld): void {
       const flagged = await reaches(platform, session.id, 'NEEDS_REVIEW');
       expect(flagged.depositedAt).toBeNull();
       const early = submitSigned(platform.dependencies, act, await holder.sign(act.unsigned));
-      await expect(early).rejects.toMatchObject({ code: 'CONFLICT' });
+      await expect(early).rejects.toMatchObject({
+        code: 'CONFLICT',
+        message: expect.stringContaining('Wait until an operator has decided') as string,
+      });
       const decision = {
         offRampSessionId: session.id,
         decision: 'RETRY',

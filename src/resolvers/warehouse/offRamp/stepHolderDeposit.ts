@@ -182,9 +182,12 @@ export async function requireSignatureAwaited(deps: Needs<'db'>, session: OffRam
   if (await isSignatureAwaited(deps, session)) return;
   const { state } = session;
   const where = state === 'AWAITING_SIGNATURE' ? 'past its deadline for the signature' : state;
+  // A session under review may be paid: another one would be paid too.
+  const advice =
+    state === 'NEEDS_REVIEW' ? 'Wait until an operator has decided about it.' : 'Begin another one.';
   throw new DomainError(
     'CONFLICT',
-    `The off-ramp session is ${where}: nothing more is signed for it. Begin another one.`,
+    `The off-ramp session is ${where}: nothing more is signed for it. ${advice}`,
     { state },
   );
 }
