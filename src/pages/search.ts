@@ -63,13 +63,10 @@ export async function search(ask: Ask, given: string): Promise<Found> {
  */
 function* questionsAbout(text: string): Generator<[string, Record<string, unknown>]> {
   const place = readPublicId(text);
-  const hash = /^(?:0x)?([0-9a-f]{64})$/i.exec(text)?.[1]?.toLowerCase();
   if (place !== null) yield [BY_PLACE, { ...place }];
   if (/.-\d{6,19}$/.test(text)) yield [BY_SERIAL, { text }];
-  if (hash !== undefined) {
-    // As the networks print hashes: with 0x if addresses have it, and without.
-    yield [BY_HASH, { text: `0x${hash}` }];
-    yield [BY_HASH, { text: hash }];
+  if (/^(0x)?[0-9a-f]{64}$/i.test(text)) {
+    yield [BY_HASH, { text }];
     return;
   }
   if (/^[\w-]{40,400}$/.test(text)) {

@@ -1,7 +1,7 @@
 /**
  * Finds retirement records in the feed: by their tokens and indexes, or all of one transaction.
  */
-import { asc, eq } from 'drizzle-orm';
+import { asc, inArray } from 'drizzle-orm';
 import { findByPairs } from '../../db/findByIds.ts';
 import type { Pair } from '../../db/manyRows.ts';
 import { retirementRecords } from '../../db/tables/index.ts';
@@ -34,15 +34,18 @@ export function findRecordsAt({ db }: Needs<'db'>, places: readonly Pair[]): Pro
  */
 export const MAX_RECORDS_OF_TRANSACTION = 10;
 
+/** @param txHash 64 hexadecimal digits, in any spelling */
 export async function findRecordsByTransaction(
   { db }: Needs<'db'>,
   txHash: string,
 ): Promise<readonly FeedRecord[]> {
   const { position } = retirementRecords;
+  // As the networks print hashes: with 0x if addresses have it, and without.
+  const digits = txHash.toLowerCase().replace(/^0x/, '');
   return db
     .select()
     .from(retirementRecords)
-    .where(eq(retirementRecords.txHash, txHash))
+    .where(inArray(retirementRecords.txHash, [`0x${digits}`, digits]))
     .orderBy(asc(position))
     .limit(MAX_RECORDS_OF_TRANSACTION);
 }

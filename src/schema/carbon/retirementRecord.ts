@@ -16,7 +16,7 @@ import { leafIndexOf } from '../../transparency/inclusion.ts';
 import { forPublic } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
 import { required } from '../core/inputs.ts';
-import { keyword, serialNumber } from '../core/text.ts';
+import { serialNumber, transactionHash } from '../core/text.ts';
 import { ofProject } from './project.ts';
 import { moment } from '../core/time.ts';
 import { listRetirementRecords, type RecordCursor } from '../../resolvers/carbon/listRetirementRecords.ts';
@@ -141,7 +141,7 @@ builder.queryFields((t) => ({
     type: [RetirementRecordRef],
     args: {
       txHash: t.arg.string(
-        required(keyword, 'The hash of the transaction, in the form of `txHash`: at most 128 characters.'),
+        required(transactionHash, 'The hash of the transaction: 64 hexadecimal digits, with or without 0x.'),
       ),
     },
     resolve: (_root, { txHash }, { dependencies }) => findRecordsByTransaction(dependencies, txHash),

@@ -126,6 +126,12 @@ export const keyword: TextRule = pattern(
   'must be 1 to 128 printable ASCII characters without spaces',
 );
 
+/** On every network the hash of a transaction is of 32 bytes; not all print it with 0x. */
+export const transactionHash: TextRule = pattern(
+  /^(0x)?[0-9a-f]{64}$/i,
+  'must be a transaction hash: 64 hexadecimal digits, with or without 0x',
+);
+
 /** A text that an audit entry names, or a global id that contains it. */
 export const auditTarget: TextRule = pattern(
   /^[\x21-\x7e]{1,256}$/,

@@ -14,6 +14,8 @@ const START = 1_700_438_400;
 
 /** The name as the platform stores it, and as another program wrote it. */
 const SPELLINGS: Record<number, string> = { 11: 'Caf\u00e9', 13: 'Cafe\u0301' };
+/** Some networks write 0x. */
+const HASHES: Record<number, string> = { 3: `0x${'ab'.repeat(32)}`, 4: 'cd'.repeat(32) };
 
 let market: Marketplace;
 /** BR in 2020, KE in 2021, KE in 2022. */
@@ -33,6 +35,7 @@ beforeAll(async () => {
       timestamp: START + Math.floor(i / 3) * DAY + (i % 3) * 3600,
       tonnes: i + 1,
       beneficiary: i % 5 === 0 ? 'Acme' : (SPELLINGS[i] ?? `Other ${i}`),
+      txHash: HASHES[i] ?? null,
     })),
   });
 });
@@ -310,13 +313,38 @@ describe('retirementTotals', () => {
   });
 });
 
+it.each([
+  ['ab'.repeat(32), 3],
+  [`0x${'ab'.repeat(32)}`, 3],
+  [`0x${'AB'.repeat(32)}`, 3],
+  ['CD'.repeat(32), 4],
+  [`0x${'cd'.repeat(32)}`, 4],
+])(
+  'finds the record of transaction %s, however its network and the caller write it',
+  async (txHash, number) => {
+    const { data } = await market.send(
+      'query ($txHash: String!) { retirementRecordsByTransaction(txHash: $txHash) { note } }',
+      { txHash },
+    );
+    expect(data).toEqual({ retirementRecordsByTransaction: [{ note: String(number) }] });
+  },
+);
+
+it.each(['x', `0x${'ab'.repeat(31)}`, 'ab'.repeat(33)])('says that %s is no hash', async (txHash) => {
+  const { errors } = await market.send(
+    'query ($txHash: String!) { retirementRecordsByTransaction(txHash: $txHash) { note } }',
+    { txHash },
+  );
+  expect(errors).toMatchObject([{ extensions: { code: 'BAD_USER_INPUT' } }]);
+});
+
 it('finds a project by its asset id, whatever the letter case, and where the feed ends', async () => {
   const assetId = projects[1]?.id.toUpperCase();
   const { data } = await market.send(
     `query ($assetId: String!) {
       projects(filter: { assetIds: [$assetId] }) { nodes { id } }
       retirementFeedCursor
-      retirementRecordsByTransaction(txHash: "0xabc") { id }
+      retirementRecordsByTransaction(txHash: "0x${'0'.repeat(64)}") { id }
     }`,
     { assetId },
   );

@@ -17,7 +17,13 @@ export interface SeededProject {
 interface Seed {
   projects: readonly { countryCode: string; vintageYear: number }[];
   /** Records in the feed's order; the note of each is its number. */
-  records: readonly { project: number; timestamp: number; tonnes: number; beneficiary: string }[];
+  records: readonly {
+    project: number;
+    timestamp: number;
+    tonnes: number;
+    beneficiary: string;
+    txHash?: string | null;
+  }[];
 }
 
 /** A statement takes at most 65,535 parameters. */
@@ -49,7 +55,7 @@ export async function seedRecords({ db }: DatabaseHandle, seed: Seed): Promise<S
     })),
   );
   const next = new Map<string, number>();
-  const rows = seed.records.map(({ project, timestamp, tonnes, beneficiary }, number) => {
+  const rows = seed.records.map(({ project, timestamp, tonnes, beneficiary, txHash = null }, number) => {
     const { id: projectId = '', tokenAddress = '' } = made[project] ?? {};
     const index = next.get(projectId) ?? 0;
     next.set(projectId, index + 1);
@@ -62,6 +68,7 @@ export async function seedRecords({ db }: DatabaseHandle, seed: Seed): Promise<S
       amountBaseUnits: toBaseUnits(BigInt(tonnes)),
       timestamp: BigInt(timestamp),
       beneficiary,
+      txHash,
       note: String(number),
       appendedAt: new Date(timestamp * 1000),
     };

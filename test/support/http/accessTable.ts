@@ -117,7 +117,7 @@ export const QUERIES: Readonly<Record<string, AccessRule>> = {
   retirementFeedCursor: { who: null, query: '{ retirementFeedCursor }' },
   retirementRecordsByTransaction: {
     who: null,
-    query: '{ retirementRecordsByTransaction(txHash: "0x00") { index } }',
+    query: `{ retirementRecordsByTransaction(txHash: "${'0'.repeat(64)}") { index } }`,
   },
   publicReceipt: {
     who: null,
