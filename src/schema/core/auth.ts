@@ -95,6 +95,8 @@ function has(caller: Caller, scopes: readonly FailedScope[]): string {
   return [
     caller.roles.join(', '),
     ...(isAbout('buyer') ? [`subject ${caller.subject}`] : []),
-    ...(isAbout('warehouse') ? [`warehouseId ${caller.warehouseIds.join(', ')}`] : []),
+    ...(isAbout('warehouse') && caller.roles.includes('warehouse')
+      ? [`warehouseId ${caller.warehouseIds.join(', ')}`]
+      : []),
   ].join(' and ');
 }

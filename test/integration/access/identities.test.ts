@@ -88,6 +88,29 @@ it("without a buyerId a buyer trades and retires on the buyer's own account, and
   }
 });
 
+it.each([
+  [callers.acme, 'this one has buyer.'],
+  [{ role: 'warehouse', subject: 'wh-2' }, 'this one has warehouse and warehouseId wh-2.'],
+] as const)('a refusal about a warehouse names those of %o alone', async (caller, has) => {
+  const { errors } = await example.market.send(
+    'mutation ($input: CreateDepositInput!) { createDeposit(input: $input) { txHash } }',
+    {
+      input: {
+        warehouseId: 'wh-1',
+        commodityType: 'Maize',
+        quantityKg: 1,
+        gradeClassification: 'Grade 1',
+        valuationUSD: 1,
+        farmerId: 'farmer-1',
+        farmerAddress: example.market.network.custodyAddress,
+        idempotencyKey: 'refused',
+      },
+    },
+    caller,
+  );
+  expect(errors[0]?.message).toContain(`warehouse and warehouseId wh-1; ${has}`);
+});
+
 it('the viewer is who the token says', async () => {
   const { market } = example;
   const query = '{ viewer { subject roles warehouseIds buyerAccount { buyerId } } }';
