@@ -131,6 +131,11 @@ describe('a stuck submission', () => {
 
     isDown = false;
     expect((await creating).errors).toEqual([]);
+    // What has ended is not stuck, however old it is.
+    await changePastRules(
+      market.database,
+      sql`UPDATE ${submissions} SET created_at = created_at - interval '1 hour'`,
+    );
     expect(await listed('stuck: true')).toEqual([]);
     expect((await checks())['submissions']).toBeUndefined();
     expect(await logLines()).toEqual([]);

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Outcome, SentTransaction } from '../../../src/ledger/network/port.ts';
 import { MAX_OUTCOMES, reconcileAttempts } from '../../../src/reconciliation/reconcileAttempts.ts';
 import { findUnknownTokens } from '../../../src/reconciliation/unknownTokens.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { changePastRules, createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { rowsReadBy } from '../../support/database/rowsRead.ts';
 
 /** Half of them were settled by custody, half refused to a holder. */
@@ -84,6 +84,21 @@ it('takes more changed submissions than a statement has parameters', async () =>
     submissionIds: [...rows.map(({ id }) => id), ...others],
   });
   expect(asked).toEqual([3n, 1n]);
+});
+
+it('asks about the attempt that landed, not about one that died before', async () => {
+  const { db, sql: inDatabase } = database.handle;
+  const [row] = await inDatabase<{ id: string }[]>`SELECT submission_id AS id FROM attempts WHERE hash = '1'`;
+  await changePastRules(database, sql`UPDATE attempts SET number = 2 WHERE hash = '1'`);
+  await inDatabase`INSERT INTO attempts SELECT (jsonb_populate_record(a,
+    '{"hash": "dead", "number": 1, "state": "DEAD", "ledger": null, "sequence": 0}')).* FROM attempts a WHERE hash = '1'`;
+  const asked: string[] = [];
+  const outcome = (sent: SentTransaction) => {
+    asked.push(sent.hash);
+    return landed(sent);
+  };
+  await reconcileAttempts({ db, network: { outcome } as never, submissionIds: [row?.id ?? ''] });
+  expect(asked).toEqual(['1']);
 });
 
 it.each<[what: string, Partial<Outcome>, found: number]>([
