@@ -3,6 +3,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { findAlikeBurns } from '../../../src/feed/unclaimedRecords.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import type { Outcome, RetirementRecord } from '../../../src/ledger/network/port.ts';
 import { NetworkUnavailable } from '../../../src/ledger/network/port.ts';
@@ -201,6 +202,12 @@ describe('a record', () => {
   it('is not taken from an answer to another question', async () => {
     await expect(find([recordOf(1)])).rejects.toThrow(NetworkUnavailable);
   });
+});
+
+it('the feed answers about the burns of a question alone, however many records equal them', async () => {
+  await store([recordOf(0), recordOf(1), ...OTHERS.map(([, change], at) => recordOf(2 + at, change))]);
+  const of = { projectId, tokenAddress: token, custodyAddress: CUSTODY, burns: [BURN] };
+  expect(await findAlikeBurns(database.handle.db, of)).toEqual([BURN]);
 });
 
 describe('concurrent questions', () => {
