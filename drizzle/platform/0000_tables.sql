@@ -410,7 +410,8 @@ CREATE TABLE "off_ramp_provider_statuses" (
 	"number" integer NOT NULL,
 	"status" "ramp_status" NOT NULL,
 	"observed_at" timestamp with time zone NOT NULL,
-	CONSTRAINT "off_ramp_provider_statuses_number" UNIQUE("off_ramp_session_id","number")
+	CONSTRAINT "off_ramp_provider_statuses_off_ramp_session_id_number_pk" PRIMARY KEY("off_ramp_session_id","number"),
+	CONSTRAINT "off_ramp_provider_statuses_number_positive" CHECK (number > 0)
 );
 --> statement-breakpoint
 CREATE TABLE "off_ramp_reviews" (

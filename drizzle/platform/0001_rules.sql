@@ -300,11 +300,9 @@ END $$;
 --> statement-breakpoint
 CREATE TRIGGER retirement_records_immutable BEFORE UPDATE ON retirement_records FOR EACH ROW EXECUTE FUNCTION check_record_change();
 --> statement-breakpoint
--- Identifies the rows of tables without a primary key. Otherwise a publication of all tables, as for a move
+-- Identifies the rows of a table without a primary key. Otherwise a publication of all tables, as for a move
 -- to another server, would refuse the updates below, and every new record with them.
 ALTER TABLE retirement_totals REPLICA IDENTITY FULL;
---> statement-breakpoint
-ALTER TABLE off_ramp_provider_statuses REPLICA IDENTITY USING INDEX off_ramp_provider_statuses_number;
 --> statement-breakpoint
 -- The totals follow the records, whichever program writes the records.
 CREATE FUNCTION add_to_retirement_totals() RETURNS trigger LANGUAGE plpgsql AS $$

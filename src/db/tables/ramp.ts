@@ -177,13 +177,14 @@ export const offRampProviderStatuses = pgTable(
     observedAt: moment('observed_at').notNull(),
   },
   (t) => [
-    unique('off_ramp_provider_statuses_number').on(t.offRampSessionId, t.number),
+    primaryKey({ columns: [t.offRampSessionId, t.number] }),
     // Named, because drizzle's own name is longer than PostgreSQL's 63 bytes.
     foreignKey({
       name: 'off_ramp_provider_statuses_session_fk',
       columns: [t.offRampSessionId],
       foreignColumns: [offRampSessions.id],
     }),
+    check('off_ramp_provider_statuses_number_positive', sql`number > 0`),
   ],
 );
 

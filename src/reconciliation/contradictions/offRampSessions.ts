@@ -83,7 +83,12 @@ export const OFF_RAMP_CONTRADICTIONS = contradictions({
       FROM off_ramp_sessions c LEFT JOIN off_ramp_provider_statuses h ON h.off_ramp_session_id = c.id
       GROUP BY c.id
       HAVING c.provider_status IS DISTINCT FROM (array_agg(h.status ORDER BY h.number DESC))[1]
-        OR min(h.number) <> 0 OR max(h.number) <> count(h.*) - 1`,
+        OR min(h.number) <> 1 OR max(h.number) <> count(h.*)`,
+    // Only a change of the status is recorded (recordStatus).
+    `SELECT format('off-ramp session %s has provider status %s twice in a row, at number %s', h.off_ramp_session_id, h.status, h.number) AS message
+      FROM off_ramp_provider_statuses h
+      JOIN off_ramp_provider_statuses b ON b.off_ramp_session_id = h.off_ramp_session_id AND b.number = h.number - 1
+      WHERE b.status = h.status`,
     // The manual provider has sessions only for the platform, and makes their ids.
     `SELECT format('session %s of the manual provider is for off-ramp session %s, which does not name it', m.id, m.reference) AS message
       FROM manual_ramp_sessions m

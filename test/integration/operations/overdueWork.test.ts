@@ -238,7 +238,7 @@ describe('an overdue session', () => {
             sql`UPDATE ${offRampProviderStatuses} SET observed_at = now() - interval '2 hours'`,
           );
           // Of another session.
-          const other = { offRampSessionId: randomUUID(), number: 0, status: 'failed' } as const;
+          const other = { offRampSessionId: randomUUID(), number: 1, status: 'failed' } as const;
           await tx.insert(offRampProviderStatuses).values({ ...other, observedAt: sql`now()` });
         }
         await tx.execute(sql`UPDATE ${offRampSessions} SET ${sql.raw(values)} WHERE id = ${id}`);

@@ -338,7 +338,7 @@ describe('a cash-out that ended otherwise than its provider says', () => {
   };
   const record = (status: RampStatus) =>
     restorable.corrupt(`INSERT INTO off_ramp_provider_statuses (off_ramp_session_id, number, status, observed_at)
-        SELECT '${id}', count(*), '${status}', now() FROM off_ramp_provider_statuses WHERE off_ramp_session_id = '${id}';
+        SELECT '${id}', count(*) + 1, '${status}', now() FROM off_ramp_provider_statuses WHERE off_ramp_session_id = '${id}';
       UPDATE off_ramp_sessions SET provider_status = '${status}' WHERE id = '${id}'`);
 
   it('is found, also after a review that a pause opened and its end closed', async () => {

@@ -54,7 +54,7 @@ it('reads the histories of a page of sessions in one statement each, of each ses
     const numbers = sql`generate_series(1, ${100 + at}) AS n`;
     const moment = sql`to_timestamp(1000000 * ${at + 1} + n)`;
     await db.execute(sql`INSERT INTO off_ramp_provider_statuses (off_ramp_session_id, number, status, observed_at)
-      SELECT ${id}, n, 'pending', ${moment} FROM ${numbers}`);
+      SELECT ${id}, n + 1, 'pending', ${moment} FROM ${numbers}`);
     await db.execute(sql`INSERT INTO off_ramp_reviews
       (id, off_ramp_session_id, flagged_because, state_before, opened_at, closed_at, statuses_seen)
       SELECT gen_random_uuid(), ${id}, ${`${at}:`} || n, 'AWAITING_PAYOUT', ${moment}, now(), 1 FROM ${numbers}`);

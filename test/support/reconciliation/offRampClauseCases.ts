@@ -225,6 +225,13 @@ const AMOUNTS: readonly ClauseCase[] = [
     sql: set(WAITING, `depositor = 'HOLDER', depositor_address = 'holder'`),
   },
   {
+    name: 'a status of the provider is seen twice in a row',
+    says: /^off-ramp session \S+ has provider status \w+ twice in a row, at number \d+$/,
+    sql: `INSERT INTO off_ramp_provider_statuses SELECT off_ramp_session_id, number + 1, status, observed_at
+      FROM off_ramp_provider_statuses h WHERE off_ramp_session_id = ${SETTLED}
+        AND number = (SELECT max(number) FROM off_ramp_provider_statuses WHERE off_ramp_session_id = h.off_ramp_session_id)`,
+  },
+  {
     name: "another provider's session is known to the manual one",
     says: /^session \S+ of the manual provider is for off-ramp session/,
     sql: IS_ANOTHERS,

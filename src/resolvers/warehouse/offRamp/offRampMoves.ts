@@ -93,7 +93,7 @@ export async function recordStatus(tx: Tx, session: OffRampSession, status: Ramp
   const before = session.providerStatus;
   if (before === status || (isEnd(before) && !isEnd(status))) return false;
   const { id: offRampSessionId } = session;
-  const number = statusesOf(offRampSessionId);
+  const number = sql`${statusesOf(offRampSessionId)} + 1`;
   await tx
     .insert(offRampProviderStatuses)
     .values({ offRampSessionId, number, status, observedAt: sql`now()` });
