@@ -145,7 +145,7 @@ describe('the configured network', () => {
   });
 
   it('has the passphrases that its library knows', () => {
-    expect(STELLAR_NETWORKS['stellar-testnet'].passphrase).toBe(Networks.TESTNET);
+    expect(STELLAR_NETWORKS['ledger-testnet'].passphrase).toBe(Networks.TESTNET);
     expect(STELLAR_NETWORKS['stellar-mainnet'].passphrase).toBe(Networks.PUBLIC);
   });
 });
@@ -157,7 +157,7 @@ describe('contradictions', () => {
   it.each<[string, Environment, string[]]>([
     [
       'a key and a factory missing',
-      { DATA_DIR, LEDGER_NETWORK: 'stellar-testnet' },
+      { DATA_DIR, LEDGER_NETWORK: 'ledger-testnet' },
       ['LEDGER_SECRET_KEY', 'LEDGER_FACTORY_ADDRESS'],
     ],
     [
@@ -176,6 +176,20 @@ describe('contradictions', () => {
       'another passphrase',
       stellar({ LEDGER_PASSPHRASE: Networks.PUBLIC }),
       ['LEDGER_PASSPHRASE', 'LEDGER_NETWORK=stellar'],
+    ],
+    [
+      'another name of the testnet',
+      stellar({
+        ...stellarNetwork,
+        LEDGER_PASSPHRASE: Networks.TESTNET,
+        LEDGER_RPC_URL: 'https://rpc.example',
+      }),
+      ['LEDGER_PASSPHRASE', 'LEDGER_NETWORK=ledger-testnet'],
+    ],
+    [
+      'a second word for the testnet',
+      stellar({ LEDGER_NETWORK: 'stellar-testnet' }),
+      ['LEDGER_NETWORK must be one of'],
     ],
     ['an EVM key on Stellar', stellar({ LEDGER_SECRET_KEY: evmKey }), ['LEDGER_SECRET_KEY is no Stellar']],
     ['a Stellar key on EVM', evm({ LEDGER_SECRET_KEY: seed }), ['LEDGER_SECRET_KEY is no EVM']],

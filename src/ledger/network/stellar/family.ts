@@ -10,9 +10,8 @@ import { recordCommands } from './recordCommands.ts';
 export const stellar = defineFamily({
   id: 'stellar',
   title: 'Stellar',
-  names: ['ledger-testnet', 'stellar-testnet', 'stellar-mainnet', 'stellar'],
-  namesDescription:
-    'ledger-testnet (also called stellar-testnet), stellar-mainnet, stellar (any, by url and passphrase)',
+  names: ['ledger-testnet', 'stellar-mainnet', 'stellar'],
+  namesDescription: 'ledger-testnet, stellar-mainnet, stellar (any, by url and passphrase)',
   settings: STELLAR_SETTINGS,
   node: { protocol: 'Stellar RPC', defaultUrl: `on the Stellar testnet: ${TESTNET_RPC_URL}` },
   secretKey: STRKEY_SECRET_KEY,

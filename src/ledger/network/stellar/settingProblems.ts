@@ -4,7 +4,7 @@
 import { leadsToThisMachine } from '../../../lib/hosts.ts';
 import type { GivenSettings } from '../family.ts';
 import { findContractProblems, findKeyProblems, isSeed } from '../strkeySettings.ts';
-import { knownOf, MAINNET_PASSPHRASE, type STELLAR_SETTINGS } from './settings.ts';
+import { knownOf, MAINNET_PASSPHRASE, STELLAR_NETWORKS, type STELLAR_SETTINGS } from './settings.ts';
 
 type Given = GivenSettings<typeof STELLAR_SETTINGS>;
 
@@ -12,6 +12,7 @@ export function findStellarProblems(given: Given): string[] {
   const { values } = given;
   return [
     ...findOtherPassphrase(given),
+    ...findOwnName(given),
     ...findKeyProblems(values),
     ...findChannelProblems(values.LEDGER_CHANNEL_SECRET_KEYS ?? [], values.LEDGER_SECRET_KEY),
     ...findContractProblems(values, [
@@ -37,6 +38,22 @@ function findOtherPassphrase({ network, values }: Given): string[] {
   return [
     `LEDGER_PASSPHRASE is ${JSON.stringify(given)}, but the one of ${network} is ${JSON.stringify(passphrase)}. ` +
       'Remove it, or set LEDGER_NETWORK=stellar for a network of your own.',
+  ];
+}
+
+/**
+ * A network has one name, which its certificates bear: `stellar` is for networks without a name of their own. A
+ * node on this machine may be of another network with the same passphrase.
+ */
+function findOwnName({ network, values }: Given): string[] {
+  const { LEDGER_RPC_URL: url, LEDGER_PASSPHRASE: given } = values;
+  if (knownOf(network).passphrase !== undefined || given === undefined) return [];
+  if (url !== undefined && leadsToThisMachine(url)) return [];
+  const named = Object.entries(STELLAR_NETWORKS).find(([, { passphrase }]) => passphrase === given);
+  if (named === undefined) return [];
+  return [
+    `LEDGER_PASSPHRASE is the one of ${named[0]}: set LEDGER_NETWORK=${named[0]}, the name that the certificates of this ` +
+      'network bear.',
   ];
 }
 

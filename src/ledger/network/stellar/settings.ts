@@ -16,14 +16,13 @@ const TESTNET_PASSPHRASE = 'Test SDF Network ; September 2015';
 export const MAINNET_PASSPHRASE = 'Public Global Stellar Network ; September 2015';
 export const TESTNET_RPC_URL = 'https://soroban-testnet.stellar.org';
 
-type StellarNetworkName = 'ledger-testnet' | 'stellar-testnet' | 'stellar-mainnet' | 'stellar';
+type StellarNetworkName = 'ledger-testnet' | 'stellar-mainnet' | 'stellar';
 
 /** The mainnet has no public node; `stellar` is any network, by its URL and passphrase. */
 export const STELLAR_NETWORKS: Readonly<
   Record<StellarNetworkName, { passphrase?: string; rpcUrl?: string }>
 > = {
   'ledger-testnet': { passphrase: TESTNET_PASSPHRASE, rpcUrl: TESTNET_RPC_URL },
-  'stellar-testnet': { passphrase: TESTNET_PASSPHRASE, rpcUrl: TESTNET_RPC_URL },
   'stellar-mainnet': { passphrase: MAINNET_PASSPHRASE },
   stellar: {},
 };
