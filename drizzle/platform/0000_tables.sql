@@ -7,6 +7,7 @@ CREATE TYPE "public"."expiry_item_state" AS ENUM('PENDING', 'EXPIRED', 'NOT_DUE'
 CREATE TYPE "public"."expiry_trigger" AS ENUM('NIGHTLY', 'CATCH_UP', 'MANUAL');--> statement-breakpoint
 CREATE TYPE "public"."project_state" AS ENUM('DEPLOYING', 'MINTING', 'OPEN', 'REFUSED', 'NEEDS_REVIEW');--> statement-breakpoint
 CREATE TYPE "public"."off_ramp_decision" AS ENUM('RETRY', 'CONFIRM', 'REFUND', 'ACCEPT');--> statement-breakpoint
+CREATE TYPE "public"."off_ramp_deposit_seen" AS ENUM('PENDING', 'SETTLED', 'REFUNDED', 'RECORDED', 'NONE');--> statement-breakpoint
 CREATE TYPE "public"."off_ramp_depositor" AS ENUM('CUSTODY', 'HOLDER');--> statement-breakpoint
 CREATE TYPE "public"."off_ramp_resolution" AS ENUM('SETTLE', 'REFUND');--> statement-breakpoint
 CREATE TYPE "public"."off_ramp_state" AS ENUM('OPENING', 'AWAITING_SIGNATURE', 'DEPOSITING', 'AWAITING_PAYOUT', 'CONFIRMING', 'REFUNDING', 'CLOSING', 'NEEDS_REVIEW', 'SETTLED', 'REFUNDED', 'CLOSED');--> statement-breakpoint
@@ -425,9 +426,11 @@ CREATE TABLE "off_ramp_reviews" (
 	"reason" text,
 	"approval_request_id" uuid,
 	"closed_at" timestamp with time zone,
+	"deposit_seen" "off_ramp_deposit_seen",
 	"statuses_seen" integer,
 	CONSTRAINT "off_ramp_reviews_decided_by" CHECK ((decision IS NULL) = (decided_by IS NULL) AND (decision IS NULL) = (reason IS NULL)
         AND (decision IS NULL OR closed_at IS NOT NULL)),
+	CONSTRAINT "off_ramp_reviews_deposit_seen" CHECK ((decision IS NULL) = (deposit_seen IS NULL)),
 	CONSTRAINT "off_ramp_reviews_approved" CHECK (approval_request_id IS NULL OR decision IS NOT NULL),
 	CONSTRAINT "off_ramp_reviews_statuses_seen" CHECK ((closed_at IS NULL) = (statuses_seen IS NULL))
 );

@@ -513,7 +513,7 @@ SELECT add_row_rules('receipt_pledges',
   'id receipt_id lender_name lender_id loan_reference pledged_by pledged_at', 'released_by released_at', '');
 --> statement-breakpoint
 SELECT add_row_rules('off_ramp_reviews',
-  'id off_ramp_session_id flagged_because state_before opened_at', 'decision decided_by reason approval_request_id closed_at statuses_seen', '');
+  'id off_ramp_session_id flagged_because state_before opened_at', 'decision decided_by reason approval_request_id closed_at deposit_seen statuses_seen', '');
 --> statement-breakpoint
 SELECT add_row_rules('settlement_deployments',
   'id treasury_address deploy_salt requested_by created_at', 'settlement_address',

@@ -7,7 +7,7 @@ import { offRampSessions, submissions } from '../db/tables/index.ts';
 import { NetworkRefusal, type OffRampDeposit } from '../ledger/network/port.ts';
 import { toBaseUnits } from '../ledger/units.ts';
 import { groupBy } from '../lib/groupBy.ts';
-import { isEndAccepted } from './contradictions/offRampSessions.ts';
+import { isEndAccepted, isLossAccepted } from './contradictions/offRampSessions.ts';
 import type { ReconcileDependencies } from './reconcileProject.ts';
 import { createQuestions, type Questions } from './questions.ts';
 import { pagesById } from './pagesById.ts';
@@ -37,6 +37,7 @@ const isDepositOfAnother = sql<boolean>`EXISTS (SELECT 1 FROM ${offRampSessions}
     AND (o.deposited_at IS NOT NULL OR o.state = 'DEPOSITING' OR off_ramp_sessions.state = 'CLOSED' AND o.state <> 'CLOSED'))`;
 
 const isAccepted = sql<boolean>`${sql.raw(isEndAccepted('off_ramp_sessions'))}`;
+const isLossTaken = sql<boolean>`${sql.raw(isLossAccepted('off_ramp_sessions'))}`;
 
 const ROW = {
   id: offRampSessions.id,
@@ -53,6 +54,7 @@ const ROW = {
   isUnderWay,
   isDepositOfAnother,
   isAccepted,
+  isLossTaken,
 };
 
 type Session = Awaited<ReturnType<ReturnType<typeof selectSessions>>>[number];
@@ -139,7 +141,7 @@ export function compareDeposit(
   }
   if (deposit === null) {
     // On a network that lost the deposit, the depositor has the tokens, as after a refund.
-    const isBack = session.state === 'REFUNDED' && session.isAccepted;
+    const isBack = session.state === 'REFUNDED' && session.isLossTaken;
     return isBack ? nothingCompared() : finding('the settlement contract has no deposit of it');
   }
   // A holder's deposit that differs from the agreement must be refunded, which may wait for the end of a

@@ -190,6 +190,15 @@ export const offRampProviderStatuses = pgTable(
 
 export const offRampDecision = pgEnum('off_ramp_decision', ['RETRY', 'CONFIRM', 'REFUND', 'ACCEPT']);
 
+/** A status of a deposit in the settlement contract, or that there is no deposit. */
+export const offRampDepositSeen = pgEnum('off_ramp_deposit_seen', [
+  'PENDING',
+  'SETTLED',
+  'REFUNDED',
+  'RECORDED',
+  'NONE',
+]);
+
 /** Reviews of sessions that no rule could decide, with the operator's decision. */
 export const offRampReviews = pgTable(
   'off_ramp_reviews',
@@ -210,6 +219,8 @@ export const offRampReviews = pgTable(
     /** The approval that the decision needed, which names who approved; then `decidedBy` is its requester. */
     approvalRequestId: uuid('approval_request_id').references(() => approvalRequests.id),
     closedAt: moment('closed_at'),
+    /** What the settlement contract showed of the session's deposit at the decision. */
+    depositSeen: offRampDepositSeen('deposit_seen'),
     /** Number of provider statuses that were known at the decision, which covers these and no later one. */
     statusesSeen: integer('statuses_seen'),
   },
@@ -223,6 +234,7 @@ export const offRampReviews = pgTable(
       sql`(decision IS NULL) = (decided_by IS NULL) AND (decision IS NULL) = (reason IS NULL)
         AND (decision IS NULL OR closed_at IS NOT NULL)`,
     ),
+    check('off_ramp_reviews_deposit_seen', sql`(decision IS NULL) = (deposit_seen IS NULL)`),
     check('off_ramp_reviews_approved', sql`approval_request_id IS NULL OR decision IS NOT NULL`),
     check('off_ramp_reviews_statuses_seen', sql`(closed_at IS NULL) = (statuses_seen IS NULL)`),
   ],

@@ -31,6 +31,15 @@ export const isAcknowledged = (session: string) => `EXISTS (SELECT 1 FROM off_ra
 export const isEndAccepted = (session: string) => `EXISTS (SELECT 1 FROM off_ramp_reviews r
           WHERE r.off_ramp_session_id = ${session}.id AND r.decision = 'ACCEPT' AND r.closed_at >= ${session}.released_at)`;
 
+/**
+ * True when the settlement contract showed no deposit to an operator who accepted where the tokens are. A
+ * deposit that it showed may be lost later, which nobody has accepted.
+ * @param session the name of the table of sessions in the query
+ */
+export const isLossAccepted = (session: string) => `EXISTS (SELECT 1 FROM off_ramp_reviews r
+          WHERE r.off_ramp_session_id = ${session}.id AND r.decision = 'ACCEPT' AND r.closed_at >= ${session}.released_at
+            AND r.deposit_seen = 'NONE')`;
+
 export const OFF_RAMP_CONTRADICTIONS = contradictions({
   I8: [
     `SELECT format('off-ramp session %s is %s while its provider says %s, and no operator has decided so', c.id, c.state, c.provider_status) AS message

@@ -95,11 +95,23 @@ export function inTransaction({ resolutionTxHash }: OffRampSession): string {
   return resolutionTxHash === null ? '' : ` in ${resolutionTxHash}`;
 }
 
+/** The status to keep with a decision. Another party's deposit under the session's id does not count. */
+export function depositSeen(
+  session: OffRampSession,
+  found: OffRampDeposit | null,
+): NonNullable<OffRampReview['depositSeen']> {
+  const isOwn = found !== null && (isAsAgreed(session, found) || isOfHolder(session, found));
+  return isOwn ? found.status : 'NONE';
+}
+
 /** A holder's deposit that was to be given back is the session's even when it is not what was agreed. */
 function acceptable(session: OffRampSession, found: OffRampDeposit | null): OffRampDeposit | null {
   if (found === null || isAsAgreed(session, found)) return found;
-  const { depositor, depositedAt, tokenAddress } = session;
-  return depositor === 'HOLDER' && depositedAt !== null && found.tokenAddress === tokenAddress ? found : null;
+  return session.depositedAt !== null && isOfHolder(session, found) ? found : null;
+}
+
+function isOfHolder({ depositor, tokenAddress }: OffRampSession, found: OffRampDeposit): boolean {
+  return depositor === 'HOLDER' && found.tokenAddress === tokenAddress;
 }
 
 /** Keeps a time that is already set, to the microsecond. */

@@ -39,6 +39,7 @@ import { isToBeGivenBack } from '../warehouse/offRamp/stepHolderDeposit.ts';
 import { observeReviewed } from '../warehouse/offRamp/stepOffRampSession.ts';
 import {
   accept,
+  depositSeen,
   inTransaction,
   orNow,
   requireGoneForGood,
@@ -103,8 +104,13 @@ export async function resolveOffRampSessionReview(
     const current = await lockForDecision(tx, deps, offRampSessionId, input);
     const review = await findOpenReview(tx, offRampSessionId);
     if (!review) throw sessionNotUnderReview(current);
-    const approvalRequestId = grant?.requestId ?? null;
-    await closeReview(tx, offRampSessionId, { decision, decidedBy: operatorId, reason, approvalRequestId });
+    await closeReview(tx, offRampSessionId, {
+      decision,
+      decidedBy: operatorId,
+      reason,
+      approvalRequestId: grant?.requestId ?? null,
+      depositSeen: depositSeen(current, onNetwork),
+    });
     // The session may have changed while this transaction waited for its locks.
     if ((await findUndecided(tx, offRampSessionId))?.id !== undecided?.id) throw decidedMeanwhile();
     if (undecided?.state === 'PENDING') throw underWay(undecided.id);

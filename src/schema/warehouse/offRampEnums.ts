@@ -40,6 +40,18 @@ export const PayoutAccountTypeEnum = enumOf('PayoutAccountType', 'The type of a 
   BANK: 'A bank account; `bank` at the provider.',
 });
 
+export const OffRampDepositSeenEnum = enumOf(
+  'OffRampDepositSeen',
+  "What the settlement contract showed of an off-ramp session's deposit.",
+  {
+    PENDING: 'The settlement contract held the tokens.',
+    SETTLED: 'The tokens were released to the treasury.',
+    REFUNDED: 'The tokens were refunded to the depositor.',
+    RECORDED: 'The settlement contract had the status RECORDED, which the platform does not use.',
+    NONE: 'The settlement contract had no deposit of the session.',
+  },
+);
+
 export const OffRampSessionReviewDecisionEnum = enumOf(
   'OffRampSessionReviewDecision',
   'The decision of an operator about an off-ramp session under review.',

@@ -26,6 +26,7 @@ import { ownedBy } from '../core/ownedBy.ts';
 import { visible } from '../core/visible.ts';
 import { builder } from '../core/builder.ts';
 import {
+  OffRampDepositSeenEnum,
   OffRampStateEnum,
   PayoutAccountTypeEnum,
   RampProviderKindEnum,
@@ -81,6 +82,12 @@ const OffRampReviewRef = builder.objectRef<OffRampReview>('OffRampSessionReview'
     reason: t.exposeString('reason', {
       nullable: true,
       description: "The operator's reason. Null without a decision.",
+    }),
+    depositSeen: t.expose('depositSeen', {
+      type: OffRampDepositSeenEnum,
+      nullable: true,
+      description:
+        'What the settlement contract showed of the deposit when the operator decided. Null without a decision.',
     }),
     openedAt: t.expose('openedAt', moment('The time the session was flagged')),
     closedAt: t.expose(

@@ -57,6 +57,12 @@ it.each([
   ['submissions', `kind = 'burn'`, 'submissions_kind'],
   ['off_ramp_reviews', `decision = 'ACCEPT', decided_by = 'operator'`, 'off_ramp_reviews_decided_by'],
   ['off_ramp_reviews', `reason = 'paid'`, 'off_ramp_reviews_decided_by'],
+  ['off_ramp_reviews', `deposit_seen = 'NONE'`, 'off_ramp_reviews_deposit_seen'],
+  [
+    'off_ramp_reviews',
+    `decision = 'ACCEPT', decided_by = 'operator', reason = 'paid'`,
+    'off_ramp_reviews_deposit_seen',
+  ],
 ])('%s: %s is refused', async (table, change, rule) => {
   await expect(update(table, change)).rejects.toMatchObject({ cause: { constraint_name: rule } });
 });
@@ -65,7 +71,10 @@ it.each([
   ['projects', `country_code = 'UG'`],
   ['receipts', `country_code = 'UG', valuation_usd = 1, inspection_report_hash = '${HASH}'`],
   ['off_ramp_sessions', `country_code = 'UG', fiat_currency = 'UGX'`],
-  ['off_ramp_reviews', `decision = 'ACCEPT', decided_by = 'operator', reason = 'paid'`],
+  [
+    'off_ramp_reviews',
+    `decision = 'ACCEPT', decided_by = 'operator', reason = 'paid', deposit_seen = 'NONE'`,
+  ],
 ])('%s: %s is taken', async (table, change) => {
   expect(await update(table, change)).toBe(1);
 });

@@ -22,6 +22,7 @@ import { makeRestorable, type Restorable } from '../../support/restorable.ts';
 import {
   activeReceipt,
   cashOutInput,
+  decideSession,
   depositedCashOut,
   farmer,
   providerSays,
@@ -166,6 +167,23 @@ it('takes a release that has not landed for what is under way', async () => {
   expect(await ofReceipt(receiptId)).toEqual([]);
 });
 
+it.each([
+  ['a refund', 'finds that the deposit is lost since', ['I13']],
+  ['no deposit', 'takes the deposit for lost with it', []],
+] as const)('of a session accepted with %s shown %s', async (shown, _, expected) => {
+  const { id, providerSessionId } = await depositedCashOut(platform);
+  await providerSays(platform, providerSessionId, 'failed');
+  await reaches(platform, id, 'REFUNDED');
+  await providerSays(platform, providerSessionId, 'settled');
+  await reaches(platform, id, 'NEEDS_REVIEW');
+  const withoutIt = { ...platform.dependencies, network: { ...network, offRampDeposit: async () => null } };
+  const deciding = shown === 'a refund' ? platform.dependencies : withoutIt;
+  const accept = { offRampSessionId: id, decision: 'ACCEPT', reason: 'looked at it' } as const;
+  expect(await decideSession(deciding, 'operator', accept)).toMatchObject({ state: 'REFUNDED' });
+  const { findings } = await reconcileDeposits({ ...withoutIt, offRampSessionIds: [id] });
+  expect(findings.map(({ invariant }) => invariant)).toEqual(expected);
+});
+
 it('finds what the settlement contract holds of a receipt that has no cash-out', async () => {
   const { id } = await activeReceipt(platform);
   const balancesOf: LedgerNetwork['balancesOf'] = async (tokens) =>
@@ -260,11 +278,12 @@ describe('a deposit in the settlement contract', () => {
     const missing = ['the settlement contract has no deposit of it'];
     await change(`state = 'REFUNDED', released_at = now(), ended_at = now(), due_at = NULL`);
     expect(await lost()).toEqual(missing);
-    const review = (decision: string, { of = session.id, at = 'now()' } = {}) =>
+    const review = (decision: string, { of = session.id, at = 'now()', seen = 'NONE' } = {}) =>
       restorable.corrupt(`INSERT INTO off_ramp_reviews
-        (id, off_ramp_session_id, flagged_because, state_before, opened_at, closed_at, statuses_seen, decision, decided_by, reason)
-        VALUES (gen_random_uuid(), '${of}', 'tested', 'AWAITING_PAYOUT', ${at}, ${at}, 1, '${decision}', 'operator', 'tested')`);
+        (id, off_ramp_session_id, flagged_because, state_before, opened_at, closed_at, statuses_seen, decision, decided_by, reason, deposit_seen)
+        VALUES (gen_random_uuid(), '${of}', 'tested', 'AWAITING_PAYOUT', ${at}, ${at}, 1, '${decision}', 'operator', 'tested', '${seen}')`);
     await review('REFUND');
+    await review('ACCEPT', { seen: 'REFUNDED' });
     await review('ACCEPT', { of: randomUUID() });
     // Of the session when it was closed, before it was paid and its tokens were deposited and released.
     await review('ACCEPT', { at: `now() - interval '1 hour'` });
@@ -331,9 +350,10 @@ describe('a cash-out that ended otherwise than its provider says', () => {
   }
 
   const review = (decision: 'ACCEPT' | null, statusesSeen: number, because = 'tested') => {
-    const decided = decision === null ? 'NULL, NULL, NULL' : `'${decision}', 'operator', 'tested'`;
+    const decided =
+      decision === null ? 'NULL, NULL, NULL, NULL' : `'${decision}', 'operator', 'tested', 'NONE'`;
     return restorable.corrupt(`INSERT INTO off_ramp_reviews
-      (id, off_ramp_session_id, flagged_because, state_before, opened_at, closed_at, statuses_seen, decision, decided_by, reason)
+      (id, off_ramp_session_id, flagged_because, state_before, opened_at, closed_at, statuses_seen, decision, decided_by, reason, deposit_seen)
       VALUES (gen_random_uuid(), '${id}', '${because}', 'AWAITING_PAYOUT', now(), now(), ${statusesSeen}, ${decided})`);
   };
   const record = (status: RampStatus) =>

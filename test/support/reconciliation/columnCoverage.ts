@@ -179,7 +179,7 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
     partly: [
       {
         by: ['I16'],
-        places: 'decision decided_by reason closed_at statuses_seen',
+        places: 'decision decided_by reason closed_at deposit_seen statuses_seen',
         except: /changed/,
         because: DECIDED,
       },

@@ -189,6 +189,7 @@ export async function closeReview(
     decidedBy: string;
     reason: string;
     approvalRequestId: string | null;
+    depositSeen: NonNullable<OffRampReview['depositSeen']>;
   } | null,
 ): Promise<void> {
   await tx
