@@ -248,7 +248,7 @@ export const ASKS: Readonly<Record<string, Ask>> = {
   refuseApproval(known) {
     const request = oneOf(known, openOf(known, 'ApprovalRequest', isAwaiting));
     const caller = known.random.pick([person('operator', 2), request?.caller ?? person('operator')]);
-    return request && { input: { approvalRequestId: request.id }, caller };
+    return request && { input: { approvalRequestId: request.id, reason: 'no longer wanted' }, caller };
   },
   createApiKey({ unique }) {
     const expiresAt = Math.floor(Date.now() / 1000) + DAY_SECONDS;

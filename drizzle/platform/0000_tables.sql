@@ -37,10 +37,12 @@ CREATE TABLE "approval_requests" (
 	"decided_by" text,
 	"decided_with_key" uuid,
 	"decided_at" timestamp with time zone,
+	"refusal_reason" text,
 	CONSTRAINT "approval_requests_expiry" CHECK (expires_at > requested_at),
 	CONSTRAINT "approval_requests_decided" CHECK ((state = 'AWAITING') = (decided_at IS NULL) AND (decided_at IS NULL) = (decided_by IS NULL)),
 	CONSTRAINT "approval_requests_second_person" CHECK (state NOT IN ('APPROVED', 'REFUSED') OR decided_by <> requested_by),
 	CONSTRAINT "approval_requests_withdrawn" CHECK (state <> 'WITHDRAWN' OR decided_by = requested_by),
+	CONSTRAINT "approval_requests_refusal_reason" CHECK ((state IN ('REFUSED', 'WITHDRAWN')) = (refusal_reason IS NOT NULL)),
 	CONSTRAINT "approval_requests_in_time" CHECK (state <> 'APPROVED' OR decided_at < expires_at)
 );
 --> statement-breakpoint

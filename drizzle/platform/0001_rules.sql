@@ -403,7 +403,7 @@ SELECT add_row_rules('attempts',
 SELECT add_row_rules('submissions', 'id kind target_type target_id call signer', '', '',
   'PENDING NEEDS_REVIEW');
 --> statement-breakpoint
--- A request for approval is decided once, and the decision stays.
+-- A request for approval is decided once, and the decision stays, with the reason of a refusal.
 SELECT add_row_rules('approval_requests',
   'id operation input target_id basis requested_by requested_with_key requested_at expires_at', '', '',
   'AWAITING');

@@ -39,6 +39,8 @@ export const approvalRequests = pgTable(
     decidedBy: text('decided_by'),
     decidedWithKey: uuid('decided_with_key').references(() => apiKeys.id),
     decidedAt: moment('decided_at'),
+    /** The reason of the person who refused or withdrew the request. */
+    refusalReason: text('refusal_reason'),
   },
   (t) => [
     index('approval_requests_requested').on(t.requestedAt, t.id),
@@ -55,6 +57,10 @@ export const approvalRequests = pgTable(
       sql`state NOT IN ('APPROVED', 'REFUSED') OR decided_by <> requested_by`,
     ),
     check('approval_requests_withdrawn', sql`state <> 'WITHDRAWN' OR decided_by = requested_by`),
+    check(
+      'approval_requests_refusal_reason',
+      sql`(state IN ('REFUSED', 'WITHDRAWN')) = (refusal_reason IS NOT NULL)`,
+    ),
     check('approval_requests_in_time', sql`state <> 'APPROVED' OR decided_at < expires_at`),
   ],
 );

@@ -37,7 +37,7 @@ export async function grantApproval(
   if (request.state !== 'AWAITING') throw notAwaiting(request);
   let isDecidedHere = false;
   const confirm = async (tx: Tx) => {
-    await decide(tx, caller, id, 'APPROVED');
+    await decide(tx, caller, id, { state: 'APPROVED' });
     isDecidedHere = true;
     await requireSameBasis(tx, deps, request);
   };
@@ -73,7 +73,7 @@ async function findDecision(
   deps: Needs<'db'>,
   caller: Caller,
   id: string,
-  state: Decision,
+  state: Decision['state'],
 ): Promise<ApprovalRequest | null> {
   const request = await requireRequest(deps, id);
   return request.state === state && request.decidedBy === caller.subject ? request : null;
@@ -84,22 +84,28 @@ async function requireSameBasis(tx: Tx, deps: DecideNeeds, request: ApprovalRequ
   if (basis !== request.basis) throw changedMeanwhile();
 }
 
+/** A refusal and its reason, which is stored with it. */
+interface Refusal {
+  approvalRequestId: string;
+  reason: string;
+}
+
 /**
- * Refuses a request, by any operator, or withdraws it, by its requester.
+ * Refuses a request, by any operator, or withdraws it, by its requester. The reason of the first decision stays.
  * @param maySee whether the caller may see the request: a hidden one is neither refused nor returned
  * @throws DomainError NOT_FOUND, CONFLICT when the request no longer awaits approval
  */
 export async function refuseApproval(
   deps: Needs<'db'>,
   caller: Caller,
-  id: string,
+  { approvalRequestId: id, reason }: Refusal,
   maySee: (request: ApprovalRequest) => boolean,
 ): Promise<ApprovalRequest> {
   const request = await requireRequest(deps, id);
   if (!maySee(request)) throw notVisible('request for approval', REQUEST_FIELD);
   const state = request.requestedBy === caller.subject ? 'WITHDRAWN' : 'REFUSED';
   try {
-    await deps.db.transaction((tx) => decide(tx, caller, id, state));
+    await deps.db.transaction((tx) => decide(tx, caller, id, { state, refusalReason: reason }));
   } catch (error) {
     const first = await findDecision(deps, caller, id, state);
     if (first === null) throw error;
@@ -108,13 +114,18 @@ export async function refuseApproval(
   return requireRequest(deps, id);
 }
 
-type Decision = 'APPROVED' | 'REFUSED' | 'WITHDRAWN';
+type Decision = { state: 'APPROVED' } | { state: 'REFUSED' | 'WITHDRAWN'; refusalReason: string };
 
 /** The row lock orders decisions: the first one holds. */
-async function decide(tx: Tx, caller: Caller, id: string, state: Decision): Promise<void> {
+async function decide(tx: Tx, caller: Caller, id: string, decision: Decision): Promise<void> {
   const [decided] = await tx
     .update(approvalRequests)
-    .set({ state, decidedBy: caller.subject, decidedWithKey: caller.apiKeyId, decidedAt: DATABASE_NOW })
+    .set({
+      ...decision,
+      decidedBy: caller.subject,
+      decidedWithKey: caller.apiKeyId,
+      decidedAt: DATABASE_NOW,
+    })
     .where(and(eq(approvalRequests.id, id), isOpen))
     .returning({ id: approvalRequests.id });
   if (!decided) throw notAwaiting(await requireRequest({ db: tx }, id));

@@ -123,6 +123,10 @@ builder.node(ApprovalRequestRef, {
       description: 'The subject who approved, refused or withdrew the request. Null until then.',
     }),
     decidedAt: t.expose('decidedAt', momentOrNull('The time the request was decided')),
+    refusalReason: t.exposeString('refusalReason', {
+      nullable: true,
+      description: 'The reason of `decidedBy`. Null unless the request was refused or withdrawn.',
+    }),
   }),
 });
 

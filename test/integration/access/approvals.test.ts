@@ -50,12 +50,13 @@ const third = { role: 'operator', subject: 'third' } as const;
 const dev = { role: 'developer', subject: 'dev' } as const;
 
 const APPROVAL =
-  'approval: approvalRequest { id state requestedBy decidedBy operation input { name value } target { __typename } }';
+  'approval: approvalRequest { id state requestedBy decidedBy refusalReason operation input { name value } target { __typename } }';
 interface Approval {
   id: string;
   state: string;
   requestedBy: string;
   decidedBy: string | null;
+  refusalReason: string | null;
   operation: string;
   input: { name: string; value: string }[];
   target: { __typename: string } | null;
@@ -73,14 +74,18 @@ const DEPOSIT = [
   `receipt { id state } dryRun { needsApproval } ${APPROVAL}`,
 ] as const;
 
-const decideOn = (field: 'grant' | 'refuse', { id }: { id: string }, caller: TestCaller) =>
+const grant = ({ id }: { id: string }, caller: TestCaller) =>
   market.send<Record<string, Decided>>(
-    `mutation ($id: ID!) { ${field}Approval(input: { approvalRequestId: $id }) { ${APPROVAL} } }`,
+    `mutation ($id: ID!) { grantApproval(input: { approvalRequestId: $id }) { ${APPROVAL} } }`,
     { id },
     caller,
   );
-const grant = (approval: { id: string }, caller: TestCaller) => decideOn('grant', approval, caller);
-const refuse = (approval: { id: string }, caller: TestCaller) => decideOn('refuse', approval, caller);
+const refuse = ({ id }: { id: string }, caller: TestCaller, reason: string | null = 'not wanted') =>
+  market.send<Record<string, Decided>>(
+    `mutation ($input: RefuseApprovalInput!) { refuseApproval(input: $input) { ${APPROVAL} } }`,
+    { input: { approvalRequestId: id, ...(reason === null ? {} : { reason }) } },
+    caller,
+  );
 /** What a request's approver or requester sees that it is about. */
 const targetShownTo = async ({ id }: { id: string }, caller: TestCaller) => {
   const query = 'query ($id: ID!) { node(id: $id) { ... on ApprovalRequest { target { __typename } } } }';
@@ -136,6 +141,7 @@ describe('a large mint', () => {
     expect(granted).toMatchObject({
       state: 'APPROVED',
       decidedBy: 'second',
+      refusalReason: null,
       target: { __typename: 'Project' },
     });
     const done = payloadOf(await mutate<Decided & { project: unknown }>(market, PROJECT, input, dev));
@@ -216,13 +222,14 @@ describe('a large mint', () => {
     const { approval } = await largeProject();
     const stranger = { role: 'developer', subject: 'stranger' } as const;
     expect(await errorsOf(refuse(approval, stranger))).toEqual(['NOT_FOUND']);
-    expect(payloadOf(await refuse(approval, dev)).approval.state).toBe('WITHDRAWN');
+    const withdrawn = { state: 'WITHDRAWN', refusalReason: 'a wrong quantity' };
+    expect(payloadOf(await refuse(approval, dev, ' a wrong quantity ')).approval).toMatchObject(withdrawn);
     expect(await errorsOf(grant(approval, second))).toEqual(['CONFLICT']);
 
     const { approval: refused } = await largeProject();
-    const byAnother = { state: 'REFUSED', decidedBy: 'second' };
-    expect(payloadOf(await refuse(refused, second)).approval).toMatchObject(byAnother);
-    expect(payloadOf(await refuse(refused, second)).approval).toMatchObject(byAnother);
+    const byAnother = { state: 'REFUSED', decidedBy: 'second', refusalReason: 'no such project' };
+    expect(payloadOf(await refuse(refused, second, 'no such project')).approval).toMatchObject(byAnother);
+    expect(payloadOf(await refuse(refused, second, 'another reason')).approval).toMatchObject(byAnother);
     expect(await errorsOf(refuse(refused, dev))).toEqual(['CONFLICT']);
 
     const { approval: late } = await largeProject();
@@ -236,6 +243,21 @@ describe('a large mint', () => {
       second,
     );
     expect(list.data?.approvalRequests.nodes).toEqual([{ id: late.id, state: 'EXPIRED' }]);
+  });
+
+  it('is neither refused nor withdrawn without a reason', async () => {
+    const { approval } = await largeProject();
+    for (const caller of [second, dev]) {
+      for (const reason of [null, ' ', 'x'.repeat(513)]) {
+        expect(await errorsOf(refuse(approval, caller, reason))).toEqual(['BAD_USER_INPUT']);
+      }
+    }
+    const unexplained = sql`UPDATE ${approvalRequests} SET state = 'REFUSED', decided_by = 'second', decided_at = now()
+      WHERE id = ${localId(approval)}`;
+    await expect(market.database.handle.db.execute(unexplained)).rejects.toMatchObject({
+      cause: { constraint_name: 'approval_requests_refusal_reason' },
+    });
+    expect(payloadOf(await grant(approval, second)).approval.state).toBe('APPROVED');
   });
 
   it('is not minted when the asset was issued meanwhile', async () => {

@@ -53,14 +53,16 @@ describe('a decision that the same person sends twice', () => {
   it('is refused to both in the same way', async () => {
     const { dependencies } = market.app;
     const { id } = await largeProject();
-    const refuse = (db = dependencies.db) => refuseApproval({ db }, second, id, () => true);
+    const refuse = (reason: string, db = dependencies.db) =>
+      refuseApproval({ db }, second, { approvalRequestId: id, reason }, () => true);
     const overtaken: typeof dependencies.db = Object.assign(Object.create(dependencies.db), {
       transaction: async (...asked: Parameters<typeof dependencies.db.transaction>) => {
-        await refuse();
+        await refuse('the first reason');
         return dependencies.db.transaction(...asked);
       },
     });
-    expect(await refuse(overtaken)).toMatchObject({ state: 'REFUSED', decidedBy: 'second' });
+    const refused = { state: 'REFUSED', decidedBy: 'second', refusalReason: 'the first reason' };
+    expect(await refuse('another reason', overtaken)).toMatchObject(refused);
   });
 });
 

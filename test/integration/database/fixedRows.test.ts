@@ -27,8 +27,8 @@ const ROWS = [
   `${RECORD}'hash', true, now())`,
   `INSERT INTO holder_acts (id, kind, call, holder_address, prepared_by, format, payload, prepared_at_ledger, submission_id, created_at)
     SELECT gen_random_uuid(), 'retire', '{}', 'holder', 'acme', 'xdr', 'AAAA', 1, id, now() FROM submissions`,
-  `INSERT INTO approval_requests (id, operation, input, basis, state, requested_by, requested_at, expires_at, decided_by, decided_at)
-    VALUES (gen_random_uuid(), 'resumeSigning', '{}', 'halted', 'REFUSED', 'ann', now(), now() + interval '1 day', 'ben', now())`,
+  `INSERT INTO approval_requests (id, operation, input, basis, state, requested_by, requested_at, expires_at, decided_by, decided_at, refusal_reason)
+    VALUES (gen_random_uuid(), 'resumeSigning', '{}', 'halted', 'REFUSED', 'ann', now(), now() + interval '1 day', 'ben', now(), 'not yet')`,
   `INSERT INTO approval_requests (id, operation, input, basis, requested_by, requested_at, expires_at)
     VALUES (gen_random_uuid(), 'resumeSigning', '{}', 'halted', 'ann', now(), now() + interval '1 day')`,
   `INSERT INTO transparency_heads (log, size, root, checkpoint, updated_at) VALUES ('transfers', 2, sha256('2'), 'signed', now())`,
@@ -93,7 +93,7 @@ function otherValue(column: string, type: string): string {
 /** The columns that may change repeatedly, in tables with rules by column (add_row_rules). */
 const CHANGEABLE: Record<string, string[]> = {
   api_keys: ['last_used_at'],
-  approval_requests: ['decided_at', 'decided_by', 'decided_with_key', 'state'],
+  approval_requests: ['decided_at', 'decided_by', 'decided_with_key', 'refusal_reason', 'state'],
   attempts: ['cause', 'decided_at', 'evidence', 'ledger', 'state'],
   expiry_items: ['message', 'state'],
   expiry_runs: ['due_at', 'fruitless_steps', 'problem'],
@@ -150,7 +150,7 @@ const UNDECIDED = [
 const DECIDED: Record<string, string> = {
   attempts: `decided_at = now(), ledger = NULL, evidence = 'seen'`,
   submissions: `settled_at = NULL, tx_hash = NULL, refusal_reason = NULL`,
-  approval_requests: `decided_by = 'ben', decided_at = now()`,
+  approval_requests: `decided_by = 'ben', decided_at = now(), refusal_reason = NULL`,
 };
 
 describe('a row', () => {
@@ -171,10 +171,14 @@ describe('a row', () => {
       'a submission that was refused',
       `UPDATE submissions SET state = 'PENDING', settled_at = NULL WHERE state = 'REFUSED'`,
     ],
+    [
+      'the reason of a refusal',
+      `UPDATE approval_requests SET refusal_reason = 'never' WHERE state = 'REFUSED'`,
+    ],
     ['a submission that succeeded', `UPDATE submissions SET tx_hash = 'other' WHERE state = 'SUCCEEDED'`],
     [
       'a request that was decided',
-      `UPDATE approval_requests SET state = 'APPROVED', decided_by = 'cem', decided_at = now()`,
+      `UPDATE approval_requests SET state = 'APPROVED', decided_by = 'cem', decided_at = now(), refusal_reason = NULL`,
     ],
   ])('stays decided: %s', (_name, change) => refused(change));
 

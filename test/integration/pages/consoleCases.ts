@@ -207,6 +207,10 @@ export function testConsole({
           await page.locator('#approvals').getByText('(you: another person has to approve it)').waitFor();
           const buttons = page.locator('#approvals').getByRole('button');
           expect(await buttons.allInnerTexts()).toEqual(['Withdraw …']);
+          await page.getByRole('button', { name: 'Withdraw …' }).click();
+          await page.getByRole('dialog').getByRole('button', { name: 'End the request' }).click();
+          await page.getByRole('dialog').getByText('A reason is needed').waitFor();
+          await page.getByRole('dialog').getByRole('button', { name: 'Do nothing' }).click();
         });
         await withPage({}, async (page) => {
           await signIn(page, { role: 'operator', subject: 'second' });

@@ -241,7 +241,7 @@ export const MUTATIONS: Readonly<Record<string, AccessRule>> = {
   refuseApproval: {
     who: ['developer', 'warehouse', 'operator'],
     query: mutation('refuseApproval', 'RefuseApprovalInput'),
-    variables: () => ({ input: { approvalRequestId: unknownId('ApprovalRequest') } }),
+    variables: () => ({ input: { approvalRequestId: unknownId('ApprovalRequest'), reason: 'a test' } }),
   },
   releasePledge: {
     who: ['lender', 'operator'],

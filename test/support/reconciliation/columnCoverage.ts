@@ -63,7 +63,7 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
     I16: 'state expires_at',
     partly: [
       { by: ['I14'], places: 'DELETED', except: /APPROVED/, because: DECIDED },
-      { by: ['I16'], places: 'decided_by decided_at', except: /changed/, because: DECIDED },
+      { by: ['I16'], places: 'decided_by decided_at refusal_reason', except: /changed/, because: DECIDED },
     ],
     notFound: [[DECIDED, 'input target_id basis requested_with_key requested_at decided_with_key']],
   },

@@ -52,10 +52,11 @@ export function createApprovals({ part, api, decide, refresh, subject }) {
       title: `${isGrant ? 'Approve' : 'End the request'}: ${title}`,
       consequence: isGrant ? GRANT : REFUSE,
       confirm: isGrant ? 'Approve' : 'End the request',
-      needsReason: false,
+      needsReason: !isGrant,
       evidence: async () => facts(...input.map(({ name, value }) => [shownName(name), foreign(value)])),
-      async act() {
-        await api.act(isGrant ? GRANT_APPROVAL : REFUSE_APPROVAL, { input: { approvalRequestId: id } });
+      async act(reason) {
+        if (isGrant) await api.act(GRANT_APPROVAL, { input: { approvalRequestId: id } });
+        else await api.act(REFUSE_APPROVAL, { input: { approvalRequestId: id, reason } });
         return isGrant ? 'Approved and done.' : 'The request has ended; nothing was done.';
       },
       done: refresh,
