@@ -111,6 +111,7 @@ export async function openLab({ network, servers, random, isOver }: LabOptions):
     APP_SECRET: secret(),
     AUTH_SECRETS: authSecret,
     RAMP_PROVIDER: 'http',
+    RAMP_NAME: 'devnet',
     RAMP_API_KEY,
     RAMP_CALLBACK_SECRETS: callbackSecret,
     // Faults are long beside these, so that what a mutation has not seen by then is asked for by id.

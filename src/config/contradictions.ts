@@ -12,7 +12,7 @@ interface ForOneChoice {
   otherwise: string;
 }
 
-const FOR_HTTP_RAMP = ['RAMP_URL', 'RAMP_API_KEY', 'RAMP_CALLBACK_SECRETS'] as const;
+const FOR_HTTP_RAMP = ['RAMP_NAME', 'RAMP_URL', 'RAMP_API_KEY', 'RAMP_CALLBACK_SECRETS'] as const;
 
 const FOR_ONE_CHOICE: readonly ForOneChoice[] = [
   {

@@ -32,6 +32,10 @@ export const publicUrl = httpUrl.refine(
  * the value.
  */
 export const headerText = text.regex(/^[\x20-\x7e]+$/, 'must be printable ASCII');
+/** Sessions keep it; "manual" is the manual provider's (src/ramp/providerName.ts). */
+export const providerName = text
+  .regex(/^[a-z0-9.-]{1,64}$/, 'must be 1 to 64 lower-case letters, digits, dots and hyphens')
+  .refine((name) => name !== 'manual', 'must not be "manual", the name of the manual provider');
 export const headerNames = list.refine(
   (names) => names.every((name) => /^[a-z0-9-]{1,64}$/i.test(name)),
   'must be header names, separated by commas',

@@ -13,6 +13,7 @@ import {
   hostNames,
   origins,
   postgresUrl,
+  providerName,
   publicUrl,
   secretTexts,
   timeZone,
@@ -107,6 +108,13 @@ export const SETTINGS = {
     wholeNumber(30, 86_400),
     '900',
     'How long a quote of the manual provider holds.',
+  ),
+  RAMP_NAME: setting(
+    providerName.optional(),
+    null,
+    'The name under which cash-outs remember the ramp provider, for RAMP_PROVIDER=http. It stays when the address of the ' +
+      'provider changes; another provider, or its sandbox, gets another name. 1 to 64 lower-case letters, digits, dots and ' +
+      'hyphens, but not "manual".',
   ),
   RAMP_URL: setting(httpUrl.optional(), null, 'Base address of the ramp provider, for RAMP_PROVIDER=http.'),
   RAMP_API_KEY: setting(

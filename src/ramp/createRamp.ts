@@ -13,6 +13,7 @@ export type RampSettings =
   | ({ kind: 'manual' } & ManualPrices)
   | {
       kind: 'http';
+      name: string;
       url: string;
       apiKey: string;
       callbackSecrets: readonly string[];

@@ -86,7 +86,7 @@ export interface Callback {
 }
 
 export interface RampProvider {
-  /** Stored with each session, whose ids are valid at this provider only (providerName.ts). */
+  /** Stored with each session, whose ids are valid at this provider only. It outlives the provider's address. */
   readonly name: string;
   quote(request: QuoteRequest): Promise<Quote>;
   /** Opens a session, or answers with the one already opened under this reference. */

@@ -23,12 +23,13 @@ function rampOf(config: Config): RampSettings {
   if (config.RAMP_PROVIDER === 'http') {
     // A configuration without these settings is refused.
     const {
+      RAMP_NAME: name = '',
       RAMP_URL: url = '',
       RAMP_API_KEY: apiKey = '',
       RAMP_CALLBACK_SECRETS: callbackSecrets = [],
       RAMP_REQUESTS_PER_SECOND: requestsPerSecond,
     } = config;
-    return { kind: 'http', url, apiKey, callbackSecrets, requestsPerSecond };
+    return { kind: 'http', name, url, apiKey, callbackSecrets, requestsPerSecond };
   }
   return {
     kind: 'manual',

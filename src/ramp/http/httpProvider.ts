@@ -29,10 +29,10 @@ import {
   type RampProvider,
   type RampSession,
 } from '../port.ts';
-import { nameOfHttpProvider } from '../providerName.ts';
 import { createTransport, Refused, refusal, unavailable, type TransportOptions } from './transport.ts';
 
 interface HttpProviderOptions extends TransportOptions {
+  name: string;
   /** Secrets that sign callbacks; several during a rotation. */
   callbackSecrets: readonly string[];
 }
@@ -94,7 +94,7 @@ function isStorable(text: string): boolean {
 }
 
 export function createHttpProvider(options: HttpProviderOptions): RampProvider {
-  const { base, ask, askOrReject } = createTransport(options);
+  const { ask, askOrReject } = createTransport(options);
 
   async function findByReference(reference: string): Promise<RampSession | null> {
     const path = `payouts?clientReference=${encodeURIComponent(reference)}`;
@@ -103,7 +103,7 @@ export function createHttpProvider(options: HttpProviderOptions): RampProvider {
   }
 
   return {
-    name: nameOfHttpProvider(base),
+    name: options.name,
 
     async quote(request) {
       const { tokenAmount, tokenSymbol, fiatCurrency, countryCode, payoutAccountType } = request;

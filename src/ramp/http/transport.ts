@@ -50,8 +50,6 @@ export class Refused extends Error {
 }
 
 interface Transport {
-  /** The base address, with a slash at its end. */
-  base: string;
   /** @throws Refused, DomainError RAMP_UNAVAILABLE */
   ask<T>(question: Question<T>): Promise<T>;
   /** Asks, and reports a refusal as RAMP_REFUSED. @throws DomainError RAMP_REFUSED, RAMP_UNAVAILABLE */
@@ -93,7 +91,6 @@ export function createTransport({ url, apiKey, fetch, timeoutMs, throttle }: Tra
   }
 
   return {
-    base,
     ask,
     askOrReject: (question) =>
       ask(question).catch((error: unknown) => {

@@ -1,5 +1,5 @@
 /**
- * Off-ramp sessions that wait for another ramp provider than the one in use, after RAMP_PROVIDER or RAMP_URL
+ * Off-ramp sessions that wait for another ramp provider than the one in use, after RAMP_PROVIDER or RAMP_NAME
  * was changed. The provider in use is not asked about them. They continue when their own provider is
  * configured again, or when an operator checks with that provider and decides about each
  * (resolveOffRampSessionReview).
@@ -20,7 +20,7 @@ export function whereStranded({ ramp }: Needs<'ramp'>) {
 }
 
 /**
- * Why an operator must decide. The farmer may read this as the session's reason, so it contains no address.
+ * Why an operator must decide. The farmer may read this as the session's reason, so it contains no name.
  */
 export const STRANDED = 'it waits for a ramp provider that is not configured';
 

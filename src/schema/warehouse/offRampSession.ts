@@ -15,7 +15,7 @@ import {
   type ProviderStatus,
 } from '../../resolvers/warehouse/offRamp/findOffRampSession.ts';
 import { versionOfSessionReview } from '../../resolvers/operations/reviewVersion.ts';
-import { readProviderName } from '../../ramp/providerName.ts';
+import { MANUAL_PROVIDER } from '../../ramp/providerName.ts';
 import { forRoles } from '../core/access.ts';
 import { createBatch, createRequiredBatch } from '../core/batch.ts';
 import { isOperator, maySeeFarmer } from '../core/caller.ts';
@@ -122,14 +122,15 @@ builder.node(OffRampSessionRef, {
     rampProvider: t.field({
       type: RampProviderKindEnum,
       description: 'The kind of ramp provider at which the session was opened.',
-      resolve: ({ providerName }) => readProviderName(providerName).kind,
+      resolve: ({ providerName }) => (providerName === MANUAL_PROVIDER ? 'MANUAL' : 'HTTP'),
     }),
-    rampProviderEndpoint: t.string({
+    rampProviderName: t.string({
       nullable: true,
       description:
-        "The host and path of the provider's interface. Null for MANUAL, and for callers who are not operators.",
+        'The name under which the platform has configured the ramp provider; it stays when the address of the provider changes. ' +
+        'Null for MANUAL, and for callers who are not operators.',
       resolve: ({ providerName }, _args, { caller }) =>
-        isOperator(caller) ? readProviderName(providerName).address : null,
+        isOperator(caller) && providerName !== MANUAL_PROVIDER ? providerName : null,
     }),
     sessionId: t.exposeString('providerSessionId', {
       nullable: true,

@@ -670,7 +670,7 @@ describe('a payout', () => {
     const read = () => sessionOf(market.app, session.receiptId);
     // The next poll of the payout, which would note the provider's status, is half a minute away then.
     await expect.poll(async () => (await read()).fruitlessSteps).toBeGreaterThan(0);
-    const stranded = sql`UPDATE ${offRampSessions} SET provider_name = 'http old.example' WHERE id = ${session.id}`;
+    const stranded = sql`UPDATE ${offRampSessions} SET provider_name = 'old-ramp' WHERE id = ${session.id}`;
     await changePastRules(market.database, stranded);
     const { approval, session: unchanged } = payloadOf(await askToRefund(session));
     expect(unchanged.state).toBe('AWAITING_PAYOUT');

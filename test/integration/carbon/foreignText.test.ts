@@ -38,6 +38,7 @@ beforeAll(async () => {
     database: market.database,
     ramp: {
       kind: 'http',
+      name: 'ramp',
       url: provider.url,
       apiKey: 'key',
       callbackSecrets: [SECRET],

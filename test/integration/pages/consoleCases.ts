@@ -234,12 +234,12 @@ export function testConsole({
       const { app } = market();
       const session = await depositedCashOut(app);
       // The session's provider is no longer configured, so an operator decides.
-      const stranded = sql`UPDATE ${offRampSessions} SET provider_name = 'http old.example' WHERE id = ${session.id}`;
+      const stranded = sql`UPDATE ${offRampSessions} SET provider_name = 'old-ramp' WHERE id = ${session.id}`;
       await changePastRules(market().database, stranded);
       await withPage({}, async (page) => {
         await signIn(page, operator);
         await page.getByRole('button', { name: 'Read them now' }).click();
-        await page.getByText('HTTP old.example, PENDING').waitFor();
+        await page.getByText('HTTP old-ramp, PENDING').waitFor();
         await page.getByRole('button', { name: 'Accept what the network shows …' }).click();
         const dialog = page.getByRole('dialog');
         await dialog.getByLabel(/^Reason/).fill('looked at it');

@@ -37,6 +37,7 @@ afterEach(() => server.misbehave(null));
 afterAll(() => server.close());
 
 const options = () => ({
+  name: 'ramp',
   url: server.url,
   apiKey: RAMP_API_KEY,
   callbackSecrets: [CALLBACK_SECRET, OLD_SECRET],
@@ -473,6 +474,7 @@ describe('the whole with an HTTP provider', () => {
       withIndexer: false,
       ramp: {
         kind: 'http',
+        name: 'ramp',
         url: server.url,
         apiKey: RAMP_API_KEY,
         callbackSecrets: [CALLBACK_SECRET],

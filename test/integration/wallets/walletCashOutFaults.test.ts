@@ -112,7 +112,7 @@ it('is given back when it lands late, also when another provider is configured b
       world.database,
       sql`UPDATE ${offRampSessions} SET provider_name = ${provider} WHERE id = ${session.id}`,
     );
-  await name('http old.example');
+  await name('old-ramp');
   await sendPastUs(world, holder, act);
   const { ramp } = platform.dependencies;
   const asked: string[] = [];

@@ -29,7 +29,14 @@ beforeAll(async () => {
   const limits = { aboveTonnes: 1_000n, aboveKilograms: 5_000n, lifetimeSeconds: 3600 };
   market = await startMarketplace({
     withIndexer: false,
-    ramp: { kind: 'http', url: ramp.url, apiKey: RAMP_API_KEY, callbackSecrets: [], requestsPerSecond: 1000 },
+    ramp: {
+      kind: 'http',
+      name: 'ramp',
+      url: ramp.url,
+      apiKey: RAMP_API_KEY,
+      callbackSecrets: [],
+      requestsPerSecond: 1000,
+    },
     approvalPolicy: { isRequired: true, ...limits },
   });
 });

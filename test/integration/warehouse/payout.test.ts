@@ -545,7 +545,7 @@ describe('confirm and refund', () => {
     });
     // The release is decided, so it needs no provider: another one may be configured.
     const { dependencies } = platform;
-    const elsewhere = { ...dependencies, ramp: { ...ramp, name: 'http other.example' } };
+    const elsewhere = { ...dependencies, ramp: { ...ramp, name: 'other-ramp' } };
     const retry = { offRampSessionId: session.id, decision: 'RETRY', reason: 'the refusal is over' } as const;
     await decideSession(elsewhere, 'operator-1', retry);
     await reaches(platform, session.id, 'SETTLED');

@@ -190,6 +190,7 @@ describe('a provider', () => {
     });
     const { url, close } = await listenLocally(server);
     const provider = createHttpProvider({
+      name: 'ramp',
       url,
       apiKey: 'key',
       callbackSecrets: [],

@@ -79,8 +79,8 @@ async function withPlatform<T>(
   }
 }
 
-const at = ({ url }: RampServer) =>
-  ({ kind: 'http', url, apiKey: 'key', callbackSecrets: [], requestsPerSecond: 1000 }) as const;
+const at = ({ url }: RampServer, name = url === first.url ? 'first' : 'second') =>
+  ({ kind: 'http', name, url, apiKey: 'key', callbackSecrets: [], requestsPerSecond: 1000 }) as const;
 const told = (lines: readonly Line[]) =>
   lines.filter(({ level }) => level >= 50).map(({ providerName, sessions }) => [providerName, sessions]);
 const OPERATOR = callerOf('operator', 'operator');
@@ -159,16 +159,43 @@ it('warns operators, asks the new one nothing, and lets them decide or wait', as
   });
 });
 
-it('takes a provider at another address for another one', async () => {
+it('takes a provider under another name for another one, also at the same address', async () => {
   const id = await withPlatform(at(first), async (platform) => (await depositedCashOut(platform)).id);
-  await withPlatform(at(second), async (platform, lines) => {
-    expect(told(lines)).toEqual([[`http ${new URL(first.url).host}`, 1]]);
-    await makeDue(platform, id);
-    await createSessionPoller(platform.dependencies).drain();
-    expect(await listStranded(platform)).toEqual([id]);
-    expect(second.requests).toEqual([]);
+  for (const ramp of [at(second), at(first, 'renamed')]) {
+    const before = first.requests.length;
+    await withPlatform(ramp, async (platform, lines) => {
+      expect(told(lines)).toEqual([['first', 1]]);
+      await makeDue(platform, id);
+      await createSessionPoller(platform.dependencies).drain();
+      expect(await listStranded(platform)).toEqual([id]);
+      expect([first.requests.length, second.requests.length]).toEqual([before, 0]);
+    });
+  }
+  await withPlatform(at(first), async (platform) => {
+    await endAt(platform, first, id);
   });
 });
+
+it('goes on with a provider that has moved to another address under its name', async () => {
+  const id = await withPlatform(at(first), async (platform) => (await depositedCashOut(platform)).id);
+  for (const [payoutId, payout] of first.payouts) second.payouts.set(payoutId, { ...payout });
+  await withPlatform(at(second, 'first'), async (platform, lines) => {
+    expect(told(lines)).toEqual([]);
+    expect(await listStranded(platform)).toEqual([]);
+    await endAt(platform, second, id);
+    expect((await reconcileAll(platform.dependencies)).findings).toEqual([]);
+  });
+});
+
+/** The provider settles the payout, and says so in a callback. */
+async function endAt(platform: Platform, { payouts }: RampServer, id: string): Promise<void> {
+  const providerSessionId = (await findOffRampSession(platform.dependencies, id))?.providerSessionId ?? '';
+  const payout = payouts.get(providerSessionId);
+  if (!payout) throw new Error(`there is no payout ${providerSessionId}`);
+  payout.status = 'settled';
+  expect(await receivePayoutHint(platform.dependencies, providerSessionId)).not.toBe('unknown-session');
+  await reaches(platform, id, 'SETTLED');
+}
 
 describe('a provider whose id another provider has used', () => {
   /** Sandboxes and live systems that count ids from 1 do this. */

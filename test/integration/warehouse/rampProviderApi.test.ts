@@ -1,5 +1,5 @@
 /**
- * Callers see the kind of an off-ramp session's ramp provider; only operators see its address, and the reviews.
+ * Callers see the kind of an off-ramp session's ramp provider; only operators see its name, and the reviews.
  */
 import { randomUUID } from 'node:crypto';
 import { sql } from 'drizzle-orm';
@@ -11,7 +11,7 @@ import { depositedCashOut, farmer } from '../../support/warehouse.ts';
 
 const owner: TestCaller = { role: 'farmer', subject: farmer.subject };
 const operator: TestCaller = { role: 'operator', subject: 'olga' };
-const SESSION = 'query ($id: ID!) { offRampSession(id: $id) { rampProvider rampProviderEndpoint } }';
+const SESSION = 'query ($id: ID!) { offRampSession(id: $id) { rampProvider rampProviderName } }';
 const CANCEL = `mutation ($id: ID!) {
   cancelCashOut(input: { offRampSessionId: $id, idempotencyKey: "k" }) { offRampSession { id } } }`;
 
@@ -21,24 +21,24 @@ beforeAll(async () => {
 });
 afterAll(() => market.stop());
 
-it('shows farmers its kind, and operators its address, too', async () => {
+it('shows farmers its kind, and operators its name, too', async () => {
   const session = await depositedCashOut(market.app);
   const id = encodeGlobalId('OffRampSession', session.id);
   const shownTo = async (caller: TestCaller) =>
     (await market.send<{ offRampSession: object }>(SESSION, { id }, caller)).data?.offRampSession;
   for (const caller of [owner, operator]) {
-    expect(await shownTo(caller)).toEqual({ rampProvider: 'MANUAL', rampProviderEndpoint: null });
+    expect(await shownTo(caller)).toEqual({ rampProvider: 'MANUAL', rampProviderName: null });
   }
-  const name = 'http ramp.internal/v1';
+  const name = 'ramp-internal';
   await changePastRules(
     market.database,
     sql`UPDATE off_ramp_sessions SET provider_name = ${name} WHERE id = ${session.id}`,
   );
-  expect(await shownTo(owner)).toEqual({ rampProvider: 'HTTP', rampProviderEndpoint: null });
-  expect(await shownTo(operator)).toEqual({ rampProvider: 'HTTP', rampProviderEndpoint: 'ramp.internal/v1' });
+  expect(await shownTo(owner)).toEqual({ rampProvider: 'HTTP', rampProviderName: null });
+  expect(await shownTo(operator)).toEqual({ rampProvider: 'HTTP', rampProviderName: name });
   const cancelled = await market.send(CANCEL, { id }, owner);
   expect(cancelled.errors[0]?.extensions.code).toBe('CONFLICT');
-  expect(JSON.stringify(cancelled)).not.toContain('ramp.internal');
+  expect(JSON.stringify(cancelled)).not.toContain(name);
 });
 
 it('shows its reviews, with who decided and why, to operators alone', async () => {

@@ -40,7 +40,14 @@ async function on<T>(url: string, work: (instance: Instance) => Promise<T>): Pro
   if (!handle || !ofNetwork) throw new Error('no database');
   const network = await embeddedNetworkOn(ofNetwork);
   const platform = await platformOn(handle, network, {
-    ramp: { kind: 'http', url: provider.url, apiKey: 'key', callbackSecrets: [], requestsPerSecond: 1000 },
+    ramp: {
+      kind: 'http',
+      name: 'ramp',
+      url: provider.url,
+      apiKey: 'key',
+      callbackSecrets: [],
+      requestsPerSecond: 1000,
+    },
   });
   await platform.start();
   try {

@@ -25,6 +25,7 @@ beforeAll(async () => {
   platform = await platformOn(database.handle, await embeddedNetworkOn(database.handle), {
     ramp: {
       kind: 'http',
+      name: 'ramp',
       url: provider.url,
       apiKey: RAMP_API_KEY,
       callbackSecrets: [],

@@ -50,7 +50,14 @@ afterAll(async () => {
 
 const onInstance = instancesOn(() => world);
 const ramp = () =>
-  ({ kind: 'http', url: provider.url, apiKey: 'key', callbackSecrets: [], requestsPerSecond: 1000 }) as const;
+  ({
+    kind: 'http',
+    name: 'ramp',
+    url: provider.url,
+    apiKey: 'key',
+    callbackSecrets: [],
+    requestsPerSecond: 1000,
+  }) as const;
 const on = <T>(url: string, work: (instance: Instance) => Promise<T>) =>
   onInstance(url, work, { ramp: ramp() });
 

@@ -11,11 +11,13 @@ import type * as z from 'zod';
 import { loadConfig } from '../../../src/config/config.ts';
 import { generateSecretKey } from '../../../src/lib/strkey.ts';
 import { SETTINGS } from '../../../src/config/settings.ts';
+import { MANUAL_PROVIDER } from '../../../src/ramp/providerName.ts';
 
 let DATA_DIR: string;
 
 const HTTP_RAMP = {
   RAMP_PROVIDER: 'http',
+  RAMP_NAME: 'ramp',
   RAMP_URL: 'https://ramp.example',
   RAMP_API_KEY: 'a key',
   RAMP_CALLBACK_SECRETS: 'c'.repeat(32),
@@ -258,6 +260,7 @@ describe('loadConfig', () => {
     const settings = name === 'AUTH_JWKS_URL' ? rest : { ...rest, AUTH_SECRETS: secret };
     const refusal = loadConfig({
       RAMP_PROVIDER: 'http',
+      RAMP_NAME: 'ramp',
       RAMP_URL: 'https://ramp.example',
       RAMP_API_KEY: strong(),
       RAMP_CALLBACK_SECRETS: strong(),
@@ -272,6 +275,7 @@ describe('loadConfig', () => {
     const settings = production({
       ...issued,
       RAMP_PROVIDER: 'http',
+      RAMP_NAME: 'ramp',
       RAMP_URL: 'https://ramp.example',
       RAMP_CALLBACK_SECRETS: strong(),
       RAMP_EXCHANGE_RATES: '',
@@ -307,6 +311,7 @@ describe('loadConfig', () => {
     const refusal = loadConfig({
       ...production({ RAMP_EXCHANGE_RATES: '' }),
       RAMP_PROVIDER: 'http',
+      RAMP_NAME: 'ramp',
       RAMP_URL: 'https://ramp.example',
       RAMP_API_KEY: strong(),
       RAMP_CALLBACK_SECRETS: strong(),
@@ -321,6 +326,7 @@ describe('loadConfig', () => {
     const secret = strong();
     const settings = production({
       RAMP_PROVIDER: 'http',
+      RAMP_NAME: 'ramp',
       RAMP_URL: 'https://ramp.example',
       RAMP_API_KEY: strong(),
       RAMP_CALLBACK_SECRETS: `${secret},${secret}`,
@@ -374,6 +380,7 @@ describe('loadConfig', () => {
     ['DATABASE_MIGRATION_URL', 'postgres://user:word@db.example/app', 'without DATABASE_URL'],
     ['DATABASE_READ_URL', 'postgres://user:word@db.example/app', 'without DATABASE_URL'],
     ['INDEXER_TOKEN', 'a token', 'without INDEXER_URL'],
+    ['RAMP_NAME', 'ramp', 'with RAMP_PROVIDER=manual'],
     ['RAMP_URL', 'https://ramp.example', 'with RAMP_PROVIDER=manual'],
     ['RAMP_API_KEY', 'a key', 'with RAMP_PROVIDER=manual'],
     ['RAMP_CALLBACK_SECRETS', 'c'.repeat(32), 'with RAMP_PROVIDER=manual'],
@@ -438,9 +445,20 @@ describe('loadConfig', () => {
     },
   );
 
-  it('refuses a ramp provider without its address, key and secret, and example rates in production', async () => {
+  it.each(['', 'Ramp', 'https://ramp.example/v1', 'a name', 'x'.repeat(65), MANUAL_PROVIDER])(
+    'refuses "%s" in RAMP_NAME',
+    async (name) => {
+      await expect(loadConfig({ DATA_DIR, ...HTTP_RAMP, RAMP_NAME: name })).rejects.toThrow(
+        /^  RAMP_NAME must /m,
+      );
+    },
+  );
+
+  it('refuses a ramp provider without its name, address, key and secret, and example rates in production', async () => {
     const http = loadConfig({ DATA_DIR, RAMP_PROVIDER: 'http' });
-    await expect(http).rejects.toThrow(/RAMP_URL[^]*RAMP_API_KEY[^]*RAMP_CALLBACK_SECRETS/);
+    await expect(http).rejects.toThrow(
+      /RAMP_NAME must be set[^]*RAMP_URL[^]*RAMP_API_KEY[^]*RAMP_CALLBACK_SECRETS/,
+    );
     const production = loadConfig({ DATA_DIR, NODE_ENV: 'production' });
     await expect(production).rejects.toThrow('RAMP_EXCHANGE_RATES');
     for (const rates of ['KES', 'KES=0', 'KES=-1', 'KES=1e3', 'kes=1', 'KES=1,,']) {

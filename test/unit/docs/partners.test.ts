@@ -46,6 +46,7 @@ function partner(...answers: (string | undefined)[]) {
 
 function providerAt({ fetch: answer }: ReturnType<typeof partner>) {
   return createHttpProvider({
+    name: 'ramp',
     // A slash at its end is the same address.
     url: 'https://ramp.example/',
     apiKey: 'key',

@@ -72,7 +72,7 @@ export const SESSIONS = `query ConsoleSessions {
   stranded: offRampSessions(first: 20, filter: { stranded: true }) { nodes { ...ConsoleSession } }
 }
 fragment ConsoleSession on OffRampSession {
-  id state stateReason reviewVersion rampProvider rampProviderEndpoint sessionId providerStatus exposed tokenAmount farmerId createdAt
+  id state stateReason reviewVersion rampProvider rampProviderName sessionId providerStatus exposed tokenAmount farmerId createdAt
   payout { amount currency }
   reviews { flaggedBecause stateBefore openedAt closedAt }
 }`;

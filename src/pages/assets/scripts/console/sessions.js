@@ -111,7 +111,7 @@ export function createSessions({ part, api, decide, refresh }) {
 function sessionItem(session, buttons) {
   const { id, title, state, stateReason, rampProvider, sessionId, providerStatus, exposed, createdAt } =
     session;
-  const endpoint = session.rampProviderEndpoint;
+  const providerName = session.rampProviderName;
   const review = session.reviews.findLast(({ closedAt }) => closedAt === null);
   return element(
     'li',
@@ -129,7 +129,7 @@ function sessionItem(session, buttons) {
         'Provider',
         [
           rampProvider,
-          ...(endpoint === null ? [] : [' ', foreign(endpoint)]),
+          ...(providerName === null ? [] : [' ', foreign(providerName)]),
           `, ${providerStatus ?? 'status not known'}`,
         ],
       ],
