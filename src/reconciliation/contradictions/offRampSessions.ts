@@ -33,7 +33,7 @@ export const isEndAccepted = (session: string) => `EXISTS (SELECT 1 FROM off_ram
 
 /**
  * True when the settlement contract showed no deposit to an operator who accepted where the tokens are. A
- * deposit that it showed may be lost later, which nobody has accepted.
+ * deposit that it showed may be lost later, which no operator has accepted.
  * @param session the name of the table of sessions in the query
  */
 export const isLossAccepted = (session: string) => `EXISTS (SELECT 1 FROM off_ramp_reviews r
