@@ -20,7 +20,7 @@ import { pathOf } from '../support/run/programs.ts';
 
 /** Longer than the server trusts its list of revoked tokens without reading the table. */
 const PAUSE_MS = 9_000;
-const SECRET = 'a bearer secret for tests, of more than 32 bytes';
+const SECRET = 'a bearer secret for tests of more than 32 bytes';
 const QUERY = '{ viewer { subject } }';
 
 let database: TestDatabase;
