@@ -28,9 +28,12 @@ const MAX_RETIREMENTS_PER_READ = 500;
 const MAX_WAITING = 20_000;
 
 export function findRetirement({ db }: Needs<'db'>, id: string): Promise<Retirement | null> {
+  return getOrMake(readers, db, () => createReader(db)).submit(id);
+}
+
+function createReader(db: Db): Batcher<string, Retirement | null> {
   const limits = { maxItems: MAX_RETIREMENTS_PER_READ, maxWaiting: MAX_WAITING };
-  const make = () => createBatcher({ ...limits, run: (ids: string[]) => readRetirements(db, ids) });
-  return getOrMake(readers, db, make).submit(id);
+  return createBatcher({ ...limits, run: (ids) => readRetirements(db, ids) });
 }
 
 async function readRetirements(db: Db, ids: readonly string[]): Promise<(Retirement | null)[]> {
