@@ -37,7 +37,6 @@ const isDepositOfAnother = sql<boolean>`EXISTS (SELECT 1 FROM ${offRampSessions}
     AND (o.deposited_at IS NOT NULL OR o.state = 'DEPOSITING' OR off_ramp_sessions.state = 'CLOSED' AND o.state <> 'CLOSED'))`;
 
 const isAccepted = sql<boolean>`${sql.raw(isEndAccepted('off_ramp_sessions'))}`;
-const isLossTaken = sql<boolean>`${sql.raw(isLossAccepted('off_ramp_sessions'))}`;
 
 const ROW = {
   id: offRampSessions.id,
@@ -54,7 +53,7 @@ const ROW = {
   isUnderWay,
   isDepositOfAnother,
   isAccepted,
-  isLossTaken,
+  isLossAccepted: sql<boolean>`${sql.raw(isLossAccepted('off_ramp_sessions'))}`,
 };
 
 type Session = Awaited<ReturnType<ReturnType<typeof selectSessions>>>[number];
@@ -141,7 +140,7 @@ export function compareDeposit(
   }
   if (deposit === null) {
     // On a network that lost the deposit, the depositor has the tokens, as after a refund.
-    const isBack = session.state === 'REFUNDED' && session.isLossTaken;
+    const isBack = session.state === 'REFUNDED' && session.isLossAccepted;
     return isBack ? nothingCompared() : finding('the settlement contract has no deposit of it');
   }
   // A holder's deposit that differs from the agreement must be refunded, which may wait for the end of a

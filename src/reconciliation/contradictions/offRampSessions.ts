@@ -28,17 +28,18 @@ export const isAcknowledged = (session: string) => `EXISTS (SELECT 1 FROM off_ra
  * that was paid and went on, says nothing about its later deposit.
  * @param session the name of the table of sessions in the query
  */
-export const isEndAccepted = (session: string) => `EXISTS (SELECT 1 FROM off_ramp_reviews r
-          WHERE r.off_ramp_session_id = ${session}.id AND r.decision = 'ACCEPT' AND r.closed_at >= ${session}.released_at)`;
+export const isEndAccepted = (session: string) => hasAccept(session);
 
 /**
  * True when the settlement contract showed no deposit to an operator who accepted where the tokens are. A
  * deposit that it showed may be lost later, which no operator has accepted.
  * @param session the name of the table of sessions in the query
  */
-export const isLossAccepted = (session: string) => `EXISTS (SELECT 1 FROM off_ramp_reviews r
+export const isLossAccepted = (session: string) => hasAccept(session, "r.deposit_seen = 'NONE'");
+
+const hasAccept = (session: string, condition = 'true') => `EXISTS (SELECT 1 FROM off_ramp_reviews r
           WHERE r.off_ramp_session_id = ${session}.id AND r.decision = 'ACCEPT' AND r.closed_at >= ${session}.released_at
-            AND r.deposit_seen = 'NONE')`;
+            AND ${condition})`;
 
 export const OFF_RAMP_CONTRADICTIONS = contradictions({
   I8: [

@@ -12,6 +12,7 @@ import type { Needs } from '../core/dependencies.ts';
 import { applyEvent } from '../warehouse/offRamp/applyEvent.ts';
 import {
   isAsAgreed,
+  isOfHolder,
   type OffRampReview,
   type OffRampSession,
 } from '../warehouse/offRamp/findOffRampSession.ts';
@@ -108,10 +109,6 @@ export function depositSeen(
 function acceptable(session: OffRampSession, found: OffRampDeposit | null): OffRampDeposit | null {
   if (found === null || isAsAgreed(session, found)) return found;
   return session.depositedAt !== null && isOfHolder(session, found) ? found : null;
-}
-
-function isOfHolder({ depositor, tokenAddress }: OffRampSession, found: OffRampDeposit): boolean {
-  return depositor === 'HOLDER' && found.tokenAddress === tokenAddress;
 }
 
 /** Keeps a time that is already set, to the microsecond. */

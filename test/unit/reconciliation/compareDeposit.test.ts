@@ -31,7 +31,7 @@ const DEPOSITED: Session = {
   isUnderWay: false,
   isDepositOfAnother: false,
   isAccepted: false,
-  isLossTaken: false,
+  isLossAccepted: false,
 };
 const FOUND: OffRampDeposit = {
   status: 'PENDING',
@@ -108,7 +108,12 @@ const CASES: readonly Case[] = [
   ],
   ["the same of custody's deposit", accepted('SETTLED', null), { ...OTHERS_AMOUNT, ...settled }, 'found'],
   ['the same that is not released', { ...GIVEN_BACK, ...accepted('SETTLED', null) }, OTHERS_AMOUNT, 'found'],
-  ['the loss of a deposit, accepted', { ...accepted('REFUNDED', null), isLossTaken: true }, null, 'agrees'],
+  [
+    'the loss of a deposit, accepted',
+    { ...accepted('REFUNDED', null), isLossAccepted: true },
+    null,
+    'agrees',
+  ],
   ['the loss of one that was shown, and accepted', accepted('REFUNDED', null), null, 'found'],
   ['a refund of a deposit that is not there', released('REFUNDED', 'REFUND'), null, 'found'],
   ['a settlement of one, accepted', accepted('SETTLED', 'SETTLE'), null, 'found'],

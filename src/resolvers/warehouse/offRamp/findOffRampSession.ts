@@ -104,6 +104,11 @@ export function isAsAgreed(session: OffRampSession, found: OffRampDeposit): bool
   );
 }
 
+/** Tokens of the receipt that a holder's session has to account for, in any amount and from any depositor. */
+export function isOfHolder({ depositor, tokenAddress }: OffRampSession, found: OffRampDeposit): boolean {
+  return depositor === 'HOLDER' && found.tokenAddress === tokenAddress;
+}
+
 /**
  * Describes a release that a restored database does not know. Null unless the agreed deposit was made and
  * released.

@@ -29,6 +29,7 @@ import type { Needs } from '../../core/dependencies.ts';
 import {
   endedUnseen,
   isAsAgreed,
+  isOfHolder,
   isUndepositedReview,
   mayBeDepositedLate,
   type OffRampSession,
@@ -151,11 +152,7 @@ export function isToBeGivenBack(
   session: OffRampSession,
   found: OffRampDeposit | null,
 ): found is OffRampDeposit {
-  return (
-    session.depositor === 'HOLDER' &&
-    found?.status === 'PENDING' &&
-    found.tokenAddress === session.tokenAddress
-  );
+  return found?.status === 'PENDING' && isOfHolder(session, found);
 }
 
 /** Makes a session due when a caller asks about it and its deposit may have come unnoticed. */
